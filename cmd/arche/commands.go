@@ -1,0 +1,9 @@
+package main
+
+import "github.com/spf13/cobra"
+
+// commands are the constructors of all commands, in the order help lists them.
+// A subject adds one line here and lives in a file of its own.
+var commands = []func(*app) *cobra.Command{
+	newVersion,
+}
