@@ -1,0 +1,175 @@
+package attest
+
+import (
+	"crypto/ed25519"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"github.com/arche-ledger/arche/internal/canon"
+	"github.com/arche-ledger/arche/internal/fault"
+	"github.com/go-jose/go-jose/v4"
+)
+
+const (
+	algorithm = "EdDSA"
+	tokenType = "arche+jws"
+)
+
+// sign makes the compact token over a payload in its signed form.
+func sign(key *Key, payload []byte) (string, error) {
+	opts := (&jose.SignerOptions{}).WithType(tokenType).WithHeader("kid", key.did)
+	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.EdDSA, Key: key.private}, opts)
+	if err != nil {
+		return "", fmt.Errorf("sign: %w", err)
+	}
+	token, err := signer.Sign(payload)
+	if err != nil {
+		return "", fmt.Errorf("sign: %w", err)
+	}
+	return token.CompactSerialize()
+}
+
+// payloadBytes is the signed form of the statement: sorted keys, compact, and
+// everything outside printable ASCII escaped (surrogate pairs, lower-case hex).
+func payloadBytes(v any) ([]byte, error) {
+	sorted, err := canon.Sorted(v)
+	if err != nil {
+		return nil, fmt.Errorf("encode statement: %w", err)
+	}
+	out := make([]byte, 0, len(sorted))
+	for _, r := range string(sorted) { // non-ASCII occurs inside texts only
+		switch {
+		case r < 0x7f:
+			out = append(out, byte(r))
+		case r < 0x10000:
+			out = fmt.Appendf(out, `\u%04x`, r)
+		default:
+			hi, lo := utf16.EncodeRune(r)
+			out = fmt.Appendf(out, `\u%04x\u%04x`, hi, lo)
+		}
+	}
+	return out, nil
+}
+
+// token is what a compact JWS says once its signature was checked.
+type token struct {
+	kid     any // the header's kid as it stands, nil when absent
+	key     ed25519.PublicKey
+	payload []byte
+}
+
+// openToken checks a compact JWS with the pinned key, or, without one, with the
+// key that the token's own kid names. On error the token still carries the kid,
+// as far as it was read. The order of the checks is part of the answer: segments,
+// header, algorithm, payload, signature decoding, key, signature.
+//
+// It reads base64 as leniently as the published verifier in order to give the
+// same reasons, but the signature counts over the token's own bytes, and a
+// signature segment that is not the one spelling of its bytes is refused. So no
+// changed byte of a token passes.
+func openToken(compact string, pinned ed25519.PublicKey) (token, error) {
+	var t token
+	parts := strings.Split(compact, ".")
+	if len(parts) != 3 {
+		return t, fault.New(fault.Invalid, "Expected 3 JWS segments, got %d", len(parts))
+	}
+	header, err := parseHeader(parts[0])
+	if err != nil {
+		return t, err
+	}
+	if alg, _ := header.Value("alg").(string); alg != algorithm {
+		return t, fault.New(fault.Invalid, "Unsupported alg: %s; expected EdDSA", clip(canon.Repr(header.Value("alg"))))
+	}
+	t.kid = header.Value("kid")
+	if header.Has("crit") || header.Has("b64") {
+		return t, fault.New(fault.Invalid, "Unsupported header: crit and b64 are not understood here")
+	}
+	if parts[1] == "" {
+		return t, fault.New(fault.Invalid, "Detached JWS but no detached_payload supplied")
+	}
+	if t.payload, err = lenientBase64(parts[1]); err != nil {
+		return t, fault.New(fault.Invalid, "Payload decode failed: %v", err)
+	}
+	signature, err := lenientBase64(parts[2])
+	if err != nil {
+		return t, fault.New(fault.Invalid, "Signature decode failed: %v", err)
+	}
+	if t.key, err = tokenKey(t.kid, pinned); err != nil {
+		return t, err
+	}
+	canonical := base64.RawURLEncoding.EncodeToString(signature) == parts[2]
+	if !canonical || !ed25519.Verify(t.key, []byte(parts[0]+"."+parts[1]), signature) {
+		return t, fault.New(fault.Invalid, "Ed25519 signature verification failed")
+	}
+	return t, nil
+}
+
+func parseHeader(segment string) (*canon.Object, error) {
+	raw, err := lenientBase64(segment)
+	if err != nil {
+		return nil, fault.New(fault.Invalid, "Header parse failed: %v", err)
+	}
+	v, err := canon.Parse(raw, canon.Limits{Depth: 8})
+	if err != nil {
+		var syntax *canon.SyntaxError
+		if errors.As(err, &syntax) && syntax.Offset == 0 {
+			return nil, fault.New(fault.Invalid, "Header parse failed: Expecting value: line 1 column 1 (char 0)")
+		}
+		return nil, fault.New(fault.Invalid, "Header parse failed: %v", err)
+	}
+	header, ok := v.(*canon.Object)
+	if !ok {
+		return nil, fault.New(fault.Invalid, "Header parse failed: the header is not an object")
+	}
+	return header, nil
+}
+
+const noKey = "No trusted key available: pass public_key=, or a resolver=. To verify a token's integrity without " +
+	"authenticating its issuer, pass allow_did_key_from_kid=True, but note that a self-asserted key proves nothing about who signed."
+
+func tokenKey(kid any, pinned ed25519.PublicKey) (ed25519.PublicKey, error) {
+	if pinned != nil {
+		return pinned, nil
+	}
+	did, ok := kid.(string)
+	if !ok || !strings.HasPrefix(did, "did:key:") {
+		return nil, fault.New(fault.Invalid, "%s", noKey)
+	}
+	pub, err := DecodeDID(did)
+	if err != nil {
+		return nil, fault.New(fault.Invalid, "did:key decode failed: %s", fault.As(err).Message)
+	}
+	return pub, nil
+}
+
+// lenientBase64 reads base64url (or base64) with or without padding and skips
+// characters outside the alphabet.
+func lenientBase64(s string) ([]byte, error) {
+	kept := make([]byte, 0, len(s))
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c >= utf8.RuneSelf:
+			return nil, errors.New("string argument should contain only ASCII characters")
+		case c == '+':
+			kept = append(kept, '-')
+		case c == '/':
+			kept = append(kept, '_')
+		case c >= 'A' && c <= 'Z', c >= 'a' && c <= 'z', c >= '0' && c <= '9', c == '-', c == '_':
+			kept = append(kept, c)
+		}
+	}
+	switch {
+	case len(kept)%4 == 1:
+		return nil, fmt.Errorf("Invalid base64-encoded string: number of data characters (%d) cannot be 1 more than a multiple of 4", len(kept))
+	case len(kept)%4 != 0 && len(s) > 0 && paddedLen(s) < paddedLen(string(kept)):
+		return nil, errors.New("Incorrect padding")
+	}
+	return base64.RawURLEncoding.DecodeString(string(kept))
+}
+
+// paddedLen is the number of padding characters the published reader adds to s.
+func paddedLen(s string) int { return (4 - len(s)%4) % 4 }
