@@ -193,10 +193,10 @@ func readJurisdictions() (*Jurisdictions, error) {
 	var packages struct {
 		Packages []Package `json:"packages"`
 	}
-	if err := readJSON("jurisdictions.json", &table); err != nil {
+	if err := readJurisdictionFile("jurisdictions.json", &table); err != nil {
 		return nil, err
 	}
-	if err := readJSON("packages.json", &packages); err != nil {
+	if err := readJurisdictionFile("packages.json", &packages); err != nil {
 		return nil, err
 	}
 	t := &Jurisdictions{
@@ -290,7 +290,7 @@ func (m *Mapping) check() error {
 	return nil
 }
 
-func readJSON(name string, into any) error {
+func readJurisdictionFile(name string, into any) error {
 	raw, err := jurisdictionFS.ReadFile("data/jurisdiction/" + name)
 	if err != nil {
 		return err

@@ -33,7 +33,7 @@ type Signal struct {
 // LoadSignals returns the shipped inference rules. Do not write to them.
 var LoadSignals = sync.OnceValue(func() *Signals {
 	s := &Signals{}
-	if err := readJSON("signals-2026.08.1.json", s); err != nil {
+	if err := readJurisdictionFile("signals-2026.08.1.json", s); err != nil {
 		panic("packs: shipped signals: " + err.Error())
 	}
 	return s
@@ -74,7 +74,7 @@ type RoleRule struct {
 // LoadPlaceRoles returns the shipped pack of place roles with its pin.
 var LoadPlaceRoles = sync.OnceValue(func() *PlaceRoles {
 	p := &PlaceRoles{}
-	if err := readJSON("place-roles-v1.json", p); err != nil {
+	if err := readJurisdictionFile("place-roles-v1.json", p); err != nil {
 		panic("packs: shipped place roles: " + err.Error())
 	}
 	p.Pin = p.pin()
