@@ -45,6 +45,7 @@ func newRoot(a *app) *cobra.Command {
 			return usagef("a command is needed")
 		},
 	}
+	root.SuggestionsMinimumDistance = 2
 	root.SetVersionTemplate("arche {{.Version}}\n")
 	root.SetIn(a.stdin)
 	root.SetOut(a.stdout)
@@ -125,11 +126,8 @@ func (a *app) needLedgerURI() (string, error) {
 
 // actor names who writes: --actor, ARCHE_ACTOR, else prefix and the user name.
 func (a *app) actor(prefix string) string {
-	switch {
-	case a.actorFlag != "":
-		return a.actorFlag
-	case a.env("ARCHE_ACTOR") != "":
-		return a.env("ARCHE_ACTOR")
+	if name := a.namedActor(); name != "" {
+		return name
 	}
 	if u, err := user.Current(); err == nil && u.Username != "" {
 		return prefix + ":" + u.Username

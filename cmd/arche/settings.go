@@ -1,0 +1,84 @@
+package main
+
+import (
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/arche-ledger/arche/internal/fault"
+	"github.com/arche-ledger/arche/ledger"
+	"github.com/arche-ledger/arche/resolve"
+)
+
+// openLedger opens the ledger this run works on; it is an error when none is
+// named. prefix is who writes when no actor is named: prefix and user name.
+func (a *app) openLedger(prefix string) (*ledger.Ledger, error) {
+	uri, err := a.needLedgerURI()
+	if err != nil {
+		return nil, err
+	}
+	opts, err := a.ledgerOptions()
+	if err != nil {
+		return nil, err
+	}
+	opts.Actor = a.actor(prefix)
+	return ledger.Open(uri, opts)
+}
+
+// ledgerOptions reads what the environment says of how a ledger is used.
+func (a *app) ledgerOptions() (ledger.Options, error) {
+	packVersion, engine, err := a.engineDefaults()
+	if err != nil {
+		return ledger.Options{}, err
+	}
+	opts := ledger.Options{PackVersion: packVersion, Engine: engine}
+	if wait := a.env("ARCHE_LEDGER_WAIT"); wait != "" {
+		d, err := time.ParseDuration(wait)
+		if err != nil || d <= 0 {
+			return opts, fault.New(fault.Invalid, "ARCHE_LEDGER_WAIT must be a duration above zero").
+				WithHint("for example ARCHE_LEDGER_WAIT=30s")
+		}
+		opts.Wait = d
+	}
+	return opts, nil
+}
+
+// engineDefaults reads the operator's choice of pack version and engine.
+func (a *app) engineDefaults() (packVersion, engine string, err error) {
+	packVersion, engine = a.env("ARCHE_PACK_VERSION"), a.env("ARCHE_ENGINE")
+	if err := oneOf("ARCHE_PACK_VERSION", packVersion, resolve.PackVersionDefault, resolve.PackVersion010); err != nil {
+		return "", "", err
+	}
+	if err := oneOf("ARCHE_ENGINE", engine, resolve.EngineV1, resolve.EngineV2); err != nil {
+		return "", "", err
+	}
+	return packVersion, engine, nil
+}
+
+func oneOf(name, value string, accepted ...string) error {
+	if value == "" {
+		return nil
+	}
+	for _, v := range accepted {
+		if value == v {
+			return nil
+		}
+	}
+	return fault.New(fault.Invalid, "%s must be one of %s", name, strings.Join(accepted, ", "))
+}
+
+// logger writes to standard error at the level named, as text or JSON.
+func (a *app) logger(level, format string) (*slog.Logger, error) {
+	var l slog.Level
+	if err := l.UnmarshalText([]byte(level)); err != nil {
+		return nil, usagef("--log-level must be one of debug, info, warn, error")
+	}
+	opts := &slog.HandlerOptions{Level: l}
+	switch format {
+	case "text":
+		return slog.New(slog.NewTextHandler(a.stderr, opts)), nil
+	case "json":
+		return slog.New(slog.NewJSONHandler(a.stderr, opts)), nil
+	}
+	return nil, usagef("--log-format must be text or json")
+}
