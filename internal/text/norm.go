@@ -90,8 +90,8 @@ func StripMarks(s string) string {
 	}
 	var b strings.Builder
 	b.Grow(len(s))
-	decompose(s, func(r rune, class uint8) {
-		if class == 0 && !unicode.Is(unicode.Mn, r) {
+	decompose(s, func(r rune, _ uint8) {
+		if !unicode.Is(unicode.Mn, r) {
 			b.WriteRune(r)
 		}
 	})

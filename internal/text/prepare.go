@@ -3,8 +3,6 @@ package text
 import (
 	"slices"
 	"strings"
-
-	"github.com/rivo/uniseg"
 )
 
 // Prepared is a text laid out for comparison: make it once a value with
@@ -33,20 +31,14 @@ func Prepare(s string) Prepared {
 		return p
 	}
 	w := &wide{}
-	var clusters []string
-	state := -1
-	for rest := s; rest != ""; {
-		var c string
-		c, rest, _, state = uniseg.FirstGraphemeClusterInString(rest, state)
-		clusters = append(clusters, c)
+	clusters := splitClusters(s)
+	w.codes = make([]uint64, 0, len(clusters))
+	for _, c := range clusters {
 		code, ok := packCluster(c)
 		if !ok {
 			w.long = clusters
 		}
 		w.codes = append(w.codes, code)
-	}
-	if w.long != nil {
-		w.long = clusters
 	}
 	w.sorted = make([]uint64, 0, len(p.sorted))
 	for _, r := range p.sorted {
@@ -67,11 +59,20 @@ func packCluster(c string) (code uint64, ok bool) {
 	return code, n <= 3
 }
 
-func sortWords(s string) string {
-	words := Fields(s)
-	if len(words) == 1 {
-		return words[0]
+// wordBreak returns what separates words for TokenSortRatio: white space, where
+// the two separators of Latin-1 beyond ASCII count only in texts that have a
+// character beyond Latin-1.
+func wordBreak(s string) func(rune) bool {
+	for _, r := range s {
+		if r > 0xff {
+			return IsSpace
+		}
 	}
+	return func(r rune) bool { return r < 0x80 && IsSpace(r) }
+}
+
+func sortWords(s string) string {
+	words := strings.FieldsFunc(s, wordBreak(s))
 	// Bytes of UTF-8 sort as code points do.
 	if slices.IsSorted(words) {
 		if joined := strings.Join(words, " "); joined != s {
@@ -104,12 +105,5 @@ func (p *Prepared) clusterStrings() []string {
 	if p.wide != nil && p.wide.long != nil {
 		return p.wide.long
 	}
-	out := make([]string, 0, p.clusters())
-	state := -1
-	for rest := p.text; rest != ""; {
-		var c string
-		c, rest, _, state = uniseg.FirstGraphemeClusterInString(rest, state)
-		out = append(out, c)
-	}
-	return out
+	return splitClusters(p.text)
 }
