@@ -16,6 +16,13 @@ type Args struct {
 // one of the spellings of absent.
 func (a *Args) Given(name string) bool { return a.given[name] }
 
+// Raw returns an argument of a Lenient tool as the client sent it, and whether
+// it did.
+func (a *Args) Raw(name string) (any, bool) {
+	v, ok := a.values[name]
+	return v, ok && a.given[name]
+}
+
 // Text returns a Text or Enum argument, "" when absent without a default.
 func (a *Args) Text(name string) string { s, _ := a.values[name].(string); return s }
 

@@ -32,7 +32,11 @@ func (s *Server) Call(ctx context.Context, name string, arguments json.RawMessag
 		return &Reply{Fault: fault.New(fault.Invalid, "Unknown tool: %s", name)}, nil
 	}
 	t := &s.tools[i]
-	args, err := decodeArgs(t.Name, t.Args, arguments)
+	decode := decodeArgs
+	if t.Lenient {
+		decode = lenientArgs
+	}
+	args, err := decode(t.Name, t.Args, arguments)
 	if err != nil {
 		if f := fault.As(err); f != nil {
 			return &Reply{Fault: f}, nil

@@ -56,6 +56,27 @@ func decodeArgs(tool string, decl []Arg, raw json.RawMessage) (*Args, error) {
 	return a, nil
 }
 
+// lenientArgs hands the arguments on as they are, for tools whose published
+// form refuses them in words of its own.
+func lenientArgs(tool string, decl []Arg, raw json.RawMessage) (*Args, error) {
+	given, err := rawObject(raw)
+	if err != nil {
+		return nil, err
+	}
+	if unknown := unknownArgs(decl, given); unknown != "" {
+		return nil, fault.New(fault.Invalid, "%s", unknown).WithHint("%s", takes(tool, decl))
+	}
+	a := &Args{values: make(map[string]any, len(decl)), given: make(map[string]bool, len(decl)), decl: decl}
+	for i := range decl {
+		d := &decl[i]
+		a.values[d.Name] = d.Default
+		if v, there := given.Get(d.Name); there {
+			a.values[d.Name], a.given[d.Name] = v, true
+		}
+	}
+	return a, nil
+}
+
 // rawObject reads the arguments member: absent and null are {}, JSON text of an
 // object is the object.
 func rawObject(raw json.RawMessage) (*canon.Object, error) {

@@ -23,6 +23,9 @@ type Tool struct {
 	Args        []Arg  // in the order they are listed
 	Output      []Out  // the keys of the answer; none = any object
 	Hints       Hints
+	// Lenient arguments reach the handler as the client sent them (Args.Raw):
+	// only unknown names are refused, types are the handler's business.
+	Lenient bool
 	// Handler answers a *canon.Object or a struct with json tags (sent as
 	// JSON text and structured content), or a Plain (sent as it is). A
 	// *fault.Error reaches the client as the tool's error; any other error is
