@@ -61,7 +61,7 @@ func csvQuery(columns []string, delimiter rune) string {
 		names[i] = duck.Quote(c)
 	}
 	return fmt.Sprintf(`SELECT to_json(t)::VARCHAR FROM read_csv(?, delim = %s, quote = '"', escape = '"', header = true,
-		auto_detect = false, strict_mode = true, null_padding = false, max_line_size = 67108864, buffer_size = 268435456,
+		auto_detect = false, strict_mode = true, null_padding = false, max_line_size = 16777216, buffer_size = 33554432,
 		columns = {%s}, force_not_null = [%s], store_rejects = true, rejects_limit = 1) t`,
 		duck.Quote(string(delimiter)), strings.Join(types, ", "), strings.Join(names, ", "))
 }
@@ -117,7 +117,7 @@ func rejected(ctx context.Context, conn *sql.Conn, name string) error {
 		f = fault.New(fault.Invalid, "%s: a quote is opened and not closed, or closed inside the value", where)
 		f.Hint = "a double quote inside a quoted value is written twice"
 	case "LINE SIZE OVER MAXIMUM":
-		f = fault.New(fault.Limit, "%s: the line is longer than 64 MiB", where)
+		f = fault.New(fault.Limit, "%s: the line is longer than 16 MiB", where)
 	}
 	return f
 }
