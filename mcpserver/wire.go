@@ -69,7 +69,7 @@ func decodeLine(l line) (jsonrpc.Message, *badLine) {
 		return nil, bad
 	}
 	msg, err := jsonrpc.DecodeMessage(data)
-	if err != nil {
+	if err != nil || !o.Has("method") && !o.Has("result") && !o.Has("error") {
 		return refuse(jsonrpc.CodeInvalidRequest, "not a JSON-RPC request, notification or response")
 	}
 	if req, ok := msg.(*jsonrpc.Request); ok && bytes.Equal(bytes.TrimSpace(req.Params), []byte("null")) {
