@@ -45,6 +45,10 @@ type Request struct {
 	PackVersion  string          // "" is the default, "0.9"
 	Engine       string          // "" is crosswalk.v1
 
+	// Dedupe compares A with itself (B is not given): each pair of different
+	// rows once, the earlier row on side a.
+	Dedupe bool
+
 	// Progress, when set, is told how many rows of A are done. It is called
 	// from one goroutine at a time.
 	Progress func(done, total int64)
