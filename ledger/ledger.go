@@ -47,3 +47,9 @@ type actorKey struct{}
 func WithActor(ctx context.Context, actor string) context.Context {
 	return context.WithValue(ctx, actorKey{}, actor)
 }
+
+// ActorOf is who WithActor named for this context, "" when nobody.
+func ActorOf(ctx context.Context) string {
+	actor, _ := ctx.Value(actorKey{}).(string)
+	return actor
+}
