@@ -1,0 +1,350 @@
+package mcpserver_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/arche-ledger/arche/internal/canon"
+	"github.com/arche-ledger/arche/ledger"
+	"github.com/arche-ledger/arche/mcpserver"
+)
+
+const goldenDir = "../testdata/golden"
+
+// goldenFiles are the files whose vectors are tool calls.
+var goldenFiles = []string{"seed.jsonl", "resolve.jsonl", "resolve-0.10.jsonl", "ledger.jsonl", "detect.jsonl", "documents.jsonl"}
+
+// departures are the cases in which another answer is wanted, with the reason.
+func departures(t *testing.T) map[string]string {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(goldenDir, "departures.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var d map[string]string
+	if err := json.Unmarshal(b, &d); err != nil {
+		t.Fatal(err)
+	}
+	for id, reason := range d {
+		if len(reason) < 20 {
+			t.Errorf("departure %s has no reason", id)
+		}
+	}
+	return d
+}
+
+// TestConformance drives every golden vector through a server in this process
+// and prints the agreement by tool. A vector that differs and is not listed in
+// departures.json fails; so does a listed one that agrees.
+func TestConformance(t *testing.T) {
+	allowed := departures(t)
+	seen := map[string]bool{}
+	agree, total, absent := map[string]int{}, map[string]int{}, map[string]int{}
+	for _, file := range goldenFiles {
+		pool := map[string]*mcpserver.Server{}
+		for _, v := range readVectors(t, filepath.Join(goldenDir, file)) {
+			tool := textOf(v.raw, "tool")
+			if strings.HasPrefix(tool, "internal.") {
+				continue
+			}
+			if tool == "" {
+				tool = "scenario:" + strings.TrimSuffix(file, ".jsonl")
+			}
+			why := play(t, file, v, pool)
+			if strings.Contains(why, `"Unknown tool: `) {
+				absent[tool]++
+				continue
+			}
+			reason, listed := allowed[v.id]
+			seen[v.id] = true
+			total[tool]++
+			switch {
+			case why == "" && listed:
+				t.Errorf("%s agrees and is still listed as a departure: %s", v.id, reason)
+			case why == "":
+				agree[tool]++
+			case listed:
+				t.Logf("departs %s: %s (%s)", v.id, why, reason)
+			case v.fault != "":
+				t.Logf("departs %s: records a defect of the published program (%s): %s", v.id, v.fault, why)
+				total[tool]--
+			default:
+				t.Errorf("%s %s: %s", v.id, tool, why)
+			}
+		}
+	}
+	for id := range allowed {
+		if !seen[id] {
+			t.Errorf("departures.json names %s, which no golden file has", id)
+		}
+	}
+	printAgreement(agree, total)
+	for _, tool := range slices.Sorted(maps.Keys(absent)) {
+		fmt.Printf("%-34s not served here: %d vectors not run\n", tool, absent[tool])
+	}
+}
+
+// printAgreement writes the table that continuous integration shows.
+func printAgreement(agree, total map[string]int) {
+	fmt.Printf("%-34s%8s%8s%9s\n", "tool", "agree", "of", "share")
+	sumAgree, sum := 0, 0
+	for _, tool := range slices.Sorted(maps.Keys(total)) {
+		if total[tool] > 0 {
+			fmt.Printf("%-34s%8d%8d%8.1f%%\n", tool, agree[tool], total[tool], 100*float64(agree[tool])/float64(total[tool]))
+		}
+		sumAgree += agree[tool]
+		sum += total[tool]
+	}
+	fmt.Printf("%-34s%8d%8d%8.1f%%\n", "all", sumAgree, sum, 100*float64(sumAgree)/float64(max(sum, 1)))
+}
+
+// play runs one vector and says where it differs. Calls without steps share a
+// server by environment.
+func play(t *testing.T, file string, v vector, pool map[string]*mcpserver.Server) string {
+	t.Helper()
+	env := map[string]string{}
+	if e, ok := v.raw.Value("env").(*canon.Object); ok {
+		for k, value := range e.All() {
+			env[k] = canon.Text(value)
+		}
+	}
+	if file == "resolve-0.10.jsonl" {
+		env["ARCHE_PACK_VERSION"] = "0.10"
+	}
+	scenario := v.raw.Has("steps")
+	var server *mcpserver.Server
+	var project string
+	if scenario {
+		if env["ARCHE_LEDGER"] == "" {
+			env["ARCHE_LEDGER"] = "duckdb:///:memory:"
+		}
+		project = layProject(t, v)
+		var end func()
+		server, end = serverFor(t, env, project)
+		defer end()
+	} else {
+		key := fmt.Sprint(env)
+		if pool[key] == nil {
+			pool[key], _ = serverFor(t, env, t.TempDir())
+		}
+		server = pool[key]
+	}
+	c := &comparison{names: map[string]string{}}
+	var answers []any
+	for i, step := range v.steps {
+		got, err := ask(t, server, step, answers)
+		if err != nil {
+			return fmt.Sprintf("step %d: %v", i, err)
+		}
+		answers = append(answers, got)
+		want, there := step.Get("want")
+		if !there {
+			continue
+		}
+		c.ignore = slices.Clone(volatileKeys)
+		if !v.prose {
+			c.ignore = append(c.ignore, proseKeys...)
+		}
+		if list, ok := step.Value("ignore").([]any); ok {
+			for _, p := range list {
+				c.ignore = append(c.ignore, canon.Text(p))
+			}
+		}
+		if why := judge(c, want, got); why != "" {
+			return fmt.Sprintf("step %d %s: %s", i, textOf(step, "tool"), why)
+		}
+	}
+	return checkAfter(v, project)
+}
+
+// ask calls one tool as the transports do; a refusal is {"error": text}.
+func ask(t *testing.T, server *mcpserver.Server, step *canon.Object, answers []any) (any, error) {
+	t.Helper()
+	args := step.Value("args")
+	if args == nil {
+		args = &canon.Object{}
+	}
+	args, err := fill(args, answers)
+	if err != nil {
+		return nil, err
+	}
+	raw, err := canon.Compact(args)
+	if err != nil {
+		return nil, err
+	}
+	reply, err := server.Call(t.Context(), textOf(step, "tool"), raw)
+	if err != nil {
+		return canon.Obj("error", err.Error()), nil
+	}
+	if reply.Fault != nil {
+		return canon.Obj("error", reply.Fault.Message), nil
+	}
+	v, err := canon.Parse(reply.Answer, canon.Limits{Depth: 4096})
+	if err != nil {
+		return string(reply.Answer), nil
+	}
+	return v, nil
+}
+
+func judge(c *comparison, want, got any) string {
+	refused := func(v any) (any, bool) {
+		o, ok := v.(*canon.Object)
+		if !ok {
+			return nil, false
+		}
+		return o.Get("error")
+	}
+	_, wantError := refused(want)
+	text, gotError := refused(got)
+	switch {
+	case wantError && !gotError:
+		return "want an error, got " + show(got)
+	case wantError:
+		return ""
+	case gotError:
+		return "error: " + show(text)
+	}
+	return c.diff(want, got, "")
+}
+
+// layProject writes a scenario's files into an empty project folder.
+func layProject(t *testing.T, v vector) string {
+	t.Helper()
+	dir := t.TempDir()
+	write := func(name, text string) {
+		full := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(full), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(full, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	asText := func(x any) string {
+		if s, ok := x.(string); ok {
+			return s
+		}
+		b, err := canon.Compact(x)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(b)
+	}
+	if files, ok := v.raw.Value("files").(*canon.Object); ok {
+		for name, text := range files.All() {
+			write(name, asText(text))
+		}
+	}
+	if links, ok := v.raw.Value("symlinks").(*canon.Object); ok {
+		for name, target := range links.All() {
+			full := filepath.Join(dir, name)
+			if err := os.MkdirAll(filepath.Dir(full), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Symlink(canon.Text(target), full); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if settings := v.raw.Value("settings"); settings != nil {
+		b, err := canon.Compact(settings)
+		if err != nil {
+			t.Fatal(err)
+		}
+		write(".archcore/settings.json", string(b))
+	}
+	return dir
+}
+
+// checkAfter compares the files of a project with what the vector wants.
+func checkAfter(v vector, project string) string {
+	after, ok := v.raw.Value("after").(*canon.Object)
+	if !ok {
+		return ""
+	}
+	for name, rule := range after.All() {
+		b, err := os.ReadFile(filepath.Join(project, name))
+		o, _ := rule.(*canon.Object)
+		if rule == nil || o != nil && o.Value("absent") == true {
+			if err == nil {
+				return name + ": should be gone"
+			}
+			continue
+		}
+		if err != nil {
+			return name + ": no such file at the end"
+		}
+		if why := fileDiffers(name, string(b), rule, o); why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+func fileDiffers(name, text string, rule any, o *canon.Object) string {
+	if s, ok := rule.(string); ok {
+		o = canon.Obj("equals", s)
+	}
+	if want, ok := o.Value("equals").(string); ok && want != text {
+		return fmt.Sprintf("%s: want %q, got %q", name, clip(want), clip(text))
+	}
+	for _, s := range textsOf(o.Value("contains")) {
+		if !strings.Contains(text, s) {
+			return fmt.Sprintf("%s: lacks %q", name, s)
+		}
+	}
+	for _, s := range textsOf(o.Value("lacks")) {
+		if strings.Contains(text, s) {
+			return fmt.Sprintf("%s: should not hold %q", name, s)
+		}
+	}
+	if counts, ok := o.Value("count").(*canon.Object); ok {
+		for s, n := range counts.All() {
+			if got := strings.Count(text, s); fmt.Sprint(got) != canon.Text(n) {
+				return fmt.Sprintf("%s: want %v of %q, got %d", name, n, s, got)
+			}
+		}
+	}
+	return ""
+}
+
+// textsOf is a text, or an array of texts, as texts.
+func textsOf(v any) []string {
+	switch x := v.(type) {
+	case string:
+		return []string{x}
+	case []any:
+		out := make([]string, len(x))
+		for i, e := range x {
+			out[i] = canon.Text(e)
+		}
+		return out
+	}
+	return nil
+}
+
+// serverFor builds the server that arche mcp would with this environment.
+func serverFor(t *testing.T, env map[string]string, project string) (*mcpserver.Server, func()) {
+	t.Helper()
+	opts := mcpserver.Options{PackVersion: env["ARCHE_PACK_VERSION"], Engine: env["ARCHE_ENGINE"]}
+	end := func() {}
+	if uri := env["ARCHE_LEDGER"]; uri != "" {
+		l, err := ledger.Open(uri, ledger.Options{PackVersion: opts.PackVersion, Engine: opts.Engine})
+		if err != nil {
+			t.Fatal(err)
+		}
+		opts.Ledger = l
+		end = func() {
+			if err := l.Close(); err != nil {
+				t.Errorf("close the ledger: %v", err)
+			}
+		}
+	}
+	return mcpserver.New(opts), end
+}
