@@ -94,7 +94,7 @@ func FuzzParse(f *testing.F) {
 // A hostile text must cost what its length says: each of these would take
 // hours in quadratic time and ends at once in linear time.
 func TestHostileTextsStayLinear(t *testing.T) {
-	const n = 100_000
+	const n = 30_000
 	for _, unit := range []string{"A", "Aa ", "Aa  ", "1 ", "near ", "near the ", "P ", "Box 1,", "Plot A ", ", Aa", "Aa St, ", "near Aa bank, ", "Aa SW1A ", "aa bank "} {
 		address.Parse(strings.Repeat(unit, n))
 		address.Parse(strings.Repeat(unit, 4) + strings.Repeat(" ", n) + strings.Repeat(unit, n/4) + "Avenue")

@@ -257,7 +257,7 @@ func (sc *scanner) boxWord(i int) int {
 // landmark matches a relation word and what it relates to: a capitalised name,
 // or a landmark noun with up to three small words before it.
 func (sc *scanner) landmark(i int) int {
-	if i >= len(sc.runes) || !sc.vocab.prepStart[sc.runes[i]] || !sc.boundary(i) {
+	if !sc.is(i, isRelation) || !sc.boundary(i) {
 		return -1
 	}
 	for _, p := range sc.vocab.prepositions {

@@ -69,19 +69,19 @@ func (sc *scanner) first() Parts {
 			best = c
 		}
 	}
-	sc.each((*scanner).streetAddress, func(m match) bool {
+	sc.each(isUpper|isDigit, (*scanner).streetAddress, func(m match) bool {
 		c := sc.streetCandidate(m)
 		take(c)
 		// A later street reaches back at most lookBack for its landmark.
 		return m.end-lookBack <= best.start
 	})
-	sc.each((*scanner).box, func(m match) bool {
+	sc.each(isBox, (*scanner).box, func(m match) bool {
 		parts := Parts{Plot: collapse(sc.text(m.plot, m.plotEnd))}
 		sc.readTail(&parts, m)
 		take(candidate{m.start, m.end, parts})
 		return false
 	})
-	sc.each((*scanner).landmarkAddress, func(m match) bool {
+	sc.each(isRelation, (*scanner).landmarkAddress, func(m match) bool {
 		if m.start > best.start {
 			return false
 		}
@@ -98,9 +98,13 @@ func (sc *scanner) first() Parts {
 }
 
 // each calls found with the matches of a rule, left to right without overlap,
-// until found returns false.
-func (sc *scanner) each(rule func(*scanner, int) (match, bool), found func(match) bool) {
+// until found returns false. A match starts with a character of class start.
+func (sc *scanner) each(start uint8, rule func(*scanner, int) (match, bool), found func(match) bool) {
 	for i := 0; i < len(sc.runes); {
+		if !sc.is(i, start) {
+			i++
+			continue
+		}
 		m, ok := rule(sc, i)
 		if !ok {
 			i++

@@ -9,12 +9,14 @@ import (
 // Character classes of the grammar. Word characters, digits and spaces are
 // those of all of Unicode, capitals and small letters those of ASCII.
 const (
-	isWord  = 1 << iota // letter, number or underscore
-	isJoin              // word character, apostrophe or hyphen
-	isSpace             // white space
-	isUpper             // A-Z
-	isLower             // a-z
-	isDigit             // decimal digit
+	isWord     = 1 << iota // letter, number or underscore
+	isJoin                 // word character, apostrophe or hyphen
+	isSpace                // white space
+	isUpper                // A-Z
+	isLower                // a-z
+	isDigit                // decimal digit
+	isBox                  // may start a box: p or b
+	isRelation             // may start a relation word
 )
 
 // scanner holds one text with what makes every step of the grammar constant
@@ -42,7 +44,15 @@ func newScanner(s string, g Grammar) *scanner {
 	}
 	sc.joinEnd[n], sc.spaceEnd[n] = int32(n), int32(n)
 	for i := n - 1; i >= 0; i-- {
-		c := classify(runes[i])
+		c := uint8(0)
+		if r := runes[i]; r < 0x80 {
+			c = sc.vocab.ascii[r]
+		} else {
+			c = classify(r)
+			if sc.vocab.prepStart[r] {
+				c |= isRelation
+			}
+		}
 		sc.class[i] = c
 		sc.joinEnd[i], sc.spaceEnd[i] = int32(i), int32(i)
 		if c&isJoin != 0 {

@@ -19,6 +19,7 @@ type vocabulary struct {
 	suffixes     map[string]bool
 	prepositions [][]rune
 	prepStart    map[rune]bool
+	ascii        [128]uint8 // character classes
 	articles     [][]rune
 	landmarks    [][]rune
 	landmarkText []string
@@ -53,6 +54,15 @@ var vocab = sync.OnceValue(func() *vocabulary {
 	}
 	for _, p := range v.prepositions {
 		v.prepStart[p[0]] = true
+	}
+	for r := range v.ascii {
+		v.ascii[r] = classify(rune(r))
+		if v.prepStart[rune(r)] {
+			v.ascii[r] |= isRelation
+		}
+		if strings.ContainsRune("PpBb", rune(r)) {
+			v.ascii[r] |= isBox
+		}
 	}
 	for _, c := range file.Countries {
 		v.countries[c] = true
