@@ -19,10 +19,11 @@ const (
 	tokenType = "arche+jws"
 )
 
-// sign makes the compact token over a payload in its signed form.
-func sign(key *Key, payload []byte) (string, error) {
-	opts := (&jose.SignerOptions{}).WithType(tokenType).WithHeader("kid", key.did)
-	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.EdDSA, Key: key.private}, opts)
+// SignPayload makes a compact token over bytes of any form. typ goes into the
+// token's header and says what the bytes are.
+func (k *Key) SignPayload(typ string, payload []byte) (string, error) {
+	opts := (&jose.SignerOptions{}).WithType(jose.ContentType(typ)).WithHeader("kid", k.did)
+	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.EdDSA, Key: k.private}, opts)
 	if err != nil {
 		return "", fmt.Errorf("sign: %w", err)
 	}
@@ -31,6 +32,25 @@ func sign(key *Key, payload []byte) (string, error) {
 		return "", fmt.Errorf("sign: %w", err)
 	}
 	return token.CompactSerialize()
+}
+
+// Sign signs bytes as they are, for forms with an encoding of their own (DSSE).
+func (k *Key) Sign(message []byte) []byte { return ed25519.Sign(k.private, message) }
+
+// OpenPayload checks a token of SignPayload and returns its bytes and the
+// did:key that the signature verifies with: the pinned key's, or without one
+// that of the token's own kid, which shows integrity but not who signed. A typ
+// other than the wanted one is refused, so that no signature is taken for
+// another thing's.
+func OpenPayload(compact, typ string, pinned ed25519.PublicKey) (payload []byte, signer string, err error) {
+	t, err := openToken(compact, pinned)
+	if err != nil {
+		return nil, "", err
+	}
+	if t.typ != typ {
+		return nil, "", fault.New(fault.Invalid, "the token is signed as %s, not as %s", clip(canon.Repr(t.typ)), typ)
+	}
+	return t.payload, EncodeDID(t.key), nil
 }
 
 // payloadBytes is the signed form of the statement: sorted keys, compact, and
@@ -57,7 +77,8 @@ func payloadBytes(v any) ([]byte, error) {
 
 // token is what a compact JWS says once its signature was checked.
 type token struct {
-	kid     any // the header's kid as it stands, nil when absent
+	kid     any // the header's kid and typ as they stand, nil when absent
+	typ     any
 	key     ed25519.PublicKey
 	payload []byte
 }
@@ -84,7 +105,7 @@ func openToken(compact string, pinned ed25519.PublicKey) (token, error) {
 	if alg, _ := header.Value("alg").(string); alg != algorithm {
 		return t, fault.New(fault.Invalid, "Unsupported alg: %s; expected EdDSA", clip(canon.Repr(header.Value("alg"))))
 	}
-	t.kid = header.Value("kid")
+	t.kid, t.typ = header.Value("kid"), header.Value("typ")
 	if header.Has("crit") || header.Has("b64") {
 		return t, fault.New(fault.Invalid, "Unsupported header: crit and b64 are not understood here")
 	}

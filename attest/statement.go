@@ -79,7 +79,7 @@ func (s *Signer) Attest(tool string, args, answer any, caller *string) (*canon.O
 	if err != nil {
 		return nil, fmt.Errorf("attest %s: %w", tool, err)
 	}
-	jws, err := sign(s.key, payload)
+	jws, err := s.key.SignPayload(tokenType, payload)
 	if err != nil {
 		return nil, fmt.Errorf("attest %s: %w", tool, err)
 	}

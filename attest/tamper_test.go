@@ -202,3 +202,29 @@ func TestDuplicateKeysAreRefused(t *testing.T) {
 		}
 	}
 }
+
+func TestSignPayload(t *testing.T) {
+	key := testKey(t, 1)
+	message := []byte("{\"any\": \"bytes\"}\n")
+	token, err := key.SignPayload("arche-export+jws", message)
+	if err != nil {
+		t.Fatal(err)
+	}
+	payload, signer, err := attest.OpenPayload(token, "arche-export+jws", key.Public())
+	if err != nil || !bytes.Equal(payload, message) || signer != key.DID() {
+		t.Errorf("%q %s %v", payload, signer, err)
+	}
+	if _, _, err := attest.OpenPayload(token, "arche+jws", nil); err == nil {
+		t.Error("a token is taken for one of another type")
+	}
+	if _, _, err := attest.OpenPayload(token, "arche-export+jws", testKey(t, 101).Public()); err == nil {
+		t.Error("another key is accepted")
+	}
+	for i := range token {
+		changed := []byte(token)
+		changed[i] ^= 1
+		if _, _, err := attest.OpenPayload(string(changed), "arche-export+jws", key.Public()); err == nil {
+			t.Errorf("byte %d changed passes", i)
+		}
+	}
+}
