@@ -1,0 +1,87 @@
+package main
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/arche-ledger/arche/ledger"
+	"github.com/arche-ledger/arche/resolve"
+)
+
+const (
+	completeMost = 100                    // ids offered at once
+	completeTime = 500 * time.Millisecond // a shell waits for us
+)
+
+type completer = func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective)
+
+// mustComplete registers a flag's values; a wrong flag name is our mistake.
+func mustComplete(cmd *cobra.Command, flag string, f completer) {
+	if err := cmd.RegisterFlagCompletionFunc(flag, f); err != nil {
+		panic(err)
+	}
+}
+
+func completePacks(_ *cobra.Command, args []string, prefix string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return withPrefix(resolve.Entities(), prefix), cobra.ShellCompDirectiveNoFileComp
+}
+
+func withPrefix(all []string, prefix string) []cobra.Completion {
+	out := []cobra.Completion{}
+	for _, s := range all {
+		if strings.HasPrefix(s, prefix) && len(out) < completeMost {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// completeDecisions offers ids of recorded decisions.
+func (a *app) completeDecisions(cmd *cobra.Command, args []string, prefix string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return a.completeSubjects(cmd.Context(), "decision.recorded", prefix, func(subject string) string {
+		id, _, _ := strings.Cut(subject, "@")
+		return id
+	}), cobra.ShellCompDirectiveNoFileComp
+}
+
+// completeRecords offers addresses of stored records.
+func (a *app) completeRecords(cmd *cobra.Command, args []string, prefix string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return a.completeSubjects(cmd.Context(), "record.stored", prefix, func(subject string) string { return subject }),
+		cobra.ShellCompDirectiveNoFileComp
+}
+
+// completeSubjects reads ids out of the log. Nothing is said when there is no
+// ledger or it is busy: a completion must not disturb what the user types.
+func (a *app) completeSubjects(ctx context.Context, kind, prefix string, id func(subject string) string) []cobra.Completion {
+	if a.ledgerURI() == "" {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, completeTime)
+	defer cancel()
+	l, err := a.openLedger("cli")
+	if err != nil {
+		return nil
+	}
+	defer l.Close()
+	seen := map[string]bool{}
+	out := []cobra.Completion{}
+	for e, err := range l.Events(ctx, ledger.Filter{Kinds: []string{kind}}) {
+		if err != nil || len(out) == completeMost {
+			break
+		}
+		if s := id(e.Subject()); strings.HasPrefix(s, prefix) && !seen[s] {
+			seen[s] = true
+			out = append(out, s)
+		}
+	}
+	return out
+}

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/arche-ledger/arche/internal/canon"
+)
+
+// newEntities lists what decisions have linked.
+func newEntities(a *app) *cobra.Command {
+	var f readFlags
+	var entity string
+	cmd := &cobra.Command{
+		Use:     "entities",
+		Short:   "List what is linked",
+		Long:    "List the entities that decisions have linked, largest first, and what holds each together.",
+		Example: "  arche entities --type organisation --ledger work.duckdb",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.tool(cmd.Context(), "entities", typeArgs(entity), f, a.showEntities)
+		},
+	}
+	a.typeFlag(cmd, &entity, "only entities of this type")
+	f.add(cmd, true)
+	return cmd
+}
+
+func (a *app) typeFlag(cmd *cobra.Command, entity *string, usage string) {
+	cmd.Flags().StringVar(entity, "type", "", usage)
+	mustComplete(cmd, "type", completePacks)
+}
+
+func typeArgs(entity string) *canon.Object {
+	if entity == "" {
+		return &canon.Object{}
+	}
+	return canon.Obj("entity_type", entity)
+}
+
+func (a *app) showEntities(answer *canon.Object) {
+	found := list(answer, "entities")
+	a.printf("%d %s\n", len(found), plural(len(found), "entity", "entities"))
+	for _, v := range found {
+		e, _ := v.(*canon.Object)
+		a.showEntity(e)
+	}
+}
+
+func (a *app) showEntity(e *canon.Object) {
+	records := list(e, "records")
+	a.printf("\n%s  %s  %d records  %s\n", word(e.Value("entity_id")), word(e.Value("entity_type")), len(records), word(e.Value("held_together_by")))
+	for _, v := range records {
+		r, _ := v.(*canon.Object)
+		a.printf("  %s\n", label(r))
+		a.reveal("      ", r, "values")
+	}
+	a.printf("  shared: %s\n", words(list(e, "shared_fields")))
+	a.printf("  conflicting: %s\n", words(list(e, "conflicting_fields")))
+	if weak := list(e, "weak_links"); len(weak) > 0 {
+		labels := make([]any, len(weak))
+		for i, v := range weak {
+			r, _ := v.(*canon.Object)
+			labels[i] = r.Value("label")
+		}
+		a.printf("  held together only by: %s\n", words(labels))
+	}
+}
+
+// newCases lists the open questions.
+func newCases(a *app) *cobra.Command {
+	var f readFlags
+	var entity string
+	cmd := &cobra.Command{
+		Use:     "cases",
+		Short:   "List the open questions and what would settle each",
+		Long:    "List the pairs at review that nothing has settled yet, each with the fields that would settle it.",
+		Example: "  arche cases --type organisation --ledger work.duckdb",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.tool(cmd.Context(), "cases", typeArgs(entity), f, a.showCases)
+		},
+	}
+	a.typeFlag(cmd, &entity, "only cases between records of this type")
+	f.add(cmd, true)
+	return cmd
+}
+
+func (a *app) showCases(answer *canon.Object) {
+	open := list(answer, "cases")
+	a.printf("%d open case%s\n", len(open), plural(len(open), "", "s"))
+	for _, v := range open {
+		c, _ := v.(*canon.Object)
+		left, right := object(c, "a"), object(c, "b")
+		a.printf("\n%s <-> %s  (%s)  %s\n", word(left.Value("label")), word(right.Value("label")), score(c.Value("score")), word(c.Value("explanation")))
+		a.printf("  %s\n", word(c.Value("decision_id")))
+		a.reveal("    a: ", left, "values")
+		a.reveal("    b: ", right, "values")
+		would := list(c, "would_resolve")
+		a.printf("  would resolve: %s\n", words(would))
+		if len(would) > 0 {
+			a.printf("  next: arche observe %s --evidence '{\"%s\": \"...\"}'\n", word(left.Value("record_id")), firstField(word(would[0])))
+		}
+	}
+}
+
+// firstField is the field to observe for a label such as "lat + lon".
+func firstField(label string) string {
+	field, _, _ := strings.Cut(label, " + ")
+	return field
+}
