@@ -1,0 +1,144 @@
+package detect
+
+// Beyond the lexicon: words beside a known name, whole names after a cue, and
+// pairs of known words in small letters.
+
+const (
+	extendedConf = 0.6 // a capitalised word beside a known name
+	cuedConf     = 0.5 // words after a title or a cue
+)
+
+// people adds to the name hits what stands beside and between them. The result
+// is sorted by start and does not overlap.
+func (x *lexed) people(hits []nameHit) []nameHit {
+	out := make([]nameHit, 0, len(hits)+8)
+	i, h := 0, 0
+	for h < len(hits) || i < len(x.atoms) {
+		if h < len(hits) && (i == len(x.atoms) || int(x.atoms[i].e) > hits[h].s) {
+			out = x.extendLeft(out, hits[h], i)
+			out = append(out, hits[h])
+			for i < len(x.atoms) && int(x.atoms[i].s) < hits[h].e {
+				i++
+			}
+			var next int
+			if h++; h < len(hits) {
+				next = hits[h].s
+			} else {
+				next = len(x.s)
+			}
+			for n := 0; n < 2 && i < len(x.atoms) && int(x.atoms[i].e) <= next && x.extends(i, out[len(out)-1].e); n++ {
+				t := x.tokenAt(i)
+				out = append(out, nameHit{s: t.s, e: t.e, guess: true})
+				i = t.last + 1
+			}
+			continue
+		}
+		limit := len(x.s)
+		if h < len(hits) {
+			limit = hits[h].s
+		}
+		if k := x.cued(i, limit); k > i {
+			for j := i + 1; j < k; j++ {
+				t := x.tokenAt(j)
+				out = append(out, nameHit{s: t.s, e: t.e, guess: true})
+				j = t.last
+			}
+			i = k
+			continue
+		}
+		if x.lowerPair(i, limit) {
+			a, b := x.atoms[i], x.atoms[i+1]
+			out = append(out, nameHit{s: int(a.s), e: int(a.e)}, nameHit{s: int(b.s), e: int(b.e)})
+			i += 2
+			continue
+		}
+		i++
+	}
+	return out
+}
+
+// extendLeft adds the capitalised word before a hit; i is the hit's atom.
+func (x *lexed) extendLeft(out []nameHit, h nameHit, i int) []nameHit {
+	if i == 0 || i == len(x.atoms) {
+		return out
+	}
+	a := x.atoms[i-1]
+	if len(out) > 0 && out[len(out)-1].e > int(a.s) || !x.oneSpace(int(a.e), h.s) || !x.nameShaped(i-1) {
+		return out
+	}
+	if x.alnumBefore(int(a.s)) || a.s > 0 && joinsBefore(x.s, int(a.s)) {
+		return out
+	}
+	return append(out, nameHit{s: int(a.s), e: int(a.e), guess: true})
+}
+
+func joinsBefore(s string, p int) bool { return s[p-1] == '\'' || s[p-1] == '-' || s[p-1] == '@' }
+
+// extends tells whether atom i carries on a name that ends at e.
+func (x *lexed) extends(i, e int) bool {
+	return x.oneSpace(e, int(x.atoms[i].s)) && x.nameShaped(i)
+}
+
+// oneSpace tells whether one space, and nothing else, stands between.
+func (x *lexed) oneSpace(e, s int) bool {
+	return s > e && x.s[e] != '\n' && x.s[e] != '\r' && x.spaceAt(e) == s-e
+}
+
+// nameShaped tells whether atom i looks like a name and like nothing else.
+func (x *lexed) nameShaped(i int) bool {
+	a := x.atoms[i]
+	const other = rOrdinary | rCity | rSuffix | rTitle | rPlace | rNever
+	if a.kind != aLetters || a.caps&capFirst == 0 || a.len() < minNameLen || x.has(a, other) {
+		return false
+	}
+	if a.caps&capAll != 0 && a.len() < 5 {
+		return false // an abbreviation
+	}
+	t := x.tokenAt(i)
+	return !x.wordAt(t.e) && (t.e >= len(x.s) || x.s[t.e] != '@')
+}
+
+// cued returns the index after the name that follows the cue at atom i, or i.
+func (x *lexed) cued(i, limit int) int {
+	a := x.atoms[i]
+	if !x.has(a, rTitle|rPersonCue) || i+1 >= len(x.atoms) {
+		return i
+	}
+	e := int(a.e)
+	if e < len(x.s) && (x.s[e] == '.' && x.has(a, rTitle) || x.s[e] == ':') {
+		e++
+	}
+	k := i + 1
+	for k < len(x.atoms) && k < i+4 && int(x.atoms[k].e) <= limit && x.extends(k, e) {
+		t := x.tokenAt(k)
+		e, k = t.e, t.last+1
+	}
+	need := 2
+	if x.has(a, rTitle) && a.caps&capFirst != 0 {
+		need = 1
+	}
+	if k-i-1 < need {
+		return i
+	}
+	return k
+}
+
+// lowerPair tells whether atoms i and i+1 are a known given name and a known
+// family name in small letters.
+func (x *lexed) lowerPair(i, limit int) bool {
+	if i+1 >= len(x.atoms) {
+		return false
+	}
+	a, b := x.atoms[i], x.atoms[i+1]
+	if int(b.e) > limit || a.caps|b.caps&capFirst != 0 || !x.has(a, rName) || !x.has(b, rName) {
+		return false
+	}
+	if x.has(a, rFrequent|rNever) || x.has(b, rFrequent|rNever) || x.has(a, rOrdinary) && x.has(b, rOrdinary) {
+		return false
+	}
+	if !(x.has(a, rGiven) && x.has(b, rFamily) || x.has(a, rFamily) && x.has(b, rGiven)) {
+		return false
+	}
+	return longEnough(x.str(a)) && longEnough(x.str(b)) && x.oneSpace(int(a.e), int(b.s)) &&
+		x.wholeWord(a) && x.wholeWord(b)
+}

@@ -1,0 +1,365 @@
+package detect
+
+import (
+	"strings"
+	"sync"
+
+	"github.com/arche-ledger/arche/packs"
+)
+
+const (
+	catPhone      = "PII-3-PHONE"
+	phoneConf     = 0.9
+	nationalConf  = 0.8 // by the numbering plan of the jurisdiction
+	cuedPhoneConf = 0.75
+	defaultRegion = "NG"
+	minPhone      = 7  // digits
+	maxPhone      = 15 // digits
+	maxPhoneChars = 20 // characters from first digit to last
+)
+
+// phones finds telephone numbers: by the mobile prefixes of the published
+// plans, and by the numbering plans of all regions when a plus, an exit code,
+// a trunk zero or a cue says that the digits are a telephone number. blocked
+// are stretches already known to be something else.
+type phones struct {
+	*lexed
+	region  string // whose national numbers count
+	blocked []vspan
+	out     []found
+}
+
+var phoneCues = sync.OnceValue(func() *cues { return compileCues(packs.PhoneCues()) })
+
+func (x *lexed) phones(region string, blocked []vspan) []found {
+	f := &phones{lexed: x, region: region, blocked: blocked}
+	for i := 0; i < len(x.atoms); {
+		if x.atoms[i].kind != aDigits || !f.startsNumber(i) {
+			i++
+			continue
+		}
+		j := i
+		for j+1 < len(x.atoms) && f.linked(j) {
+			j++
+		}
+		f.cluster(i, j)
+		i = j + 1
+	}
+	return f.out
+}
+
+// startsNumber tells whether nothing alphanumeric touches atom i from the left.
+func (f *phones) startsNumber(i int) bool {
+	s := int(f.atoms[i].s)
+	if s > 0 && f.s[s-1] == '+' {
+		s--
+	}
+	return !f.alnumBefore(s)
+}
+
+// linked tells whether the next atom is digits of the same cluster: only
+// separators of telephone numbers between, and no line end.
+func (f *phones) linked(j int) bool {
+	a, b := f.atoms[j], f.atoms[j+1]
+	if b.kind != aDigits || b.s-a.e > maxPhoneChars || b.s == a.e {
+		return false
+	}
+	for p := int(a.e); p < int(b.s); {
+		c := f.s[p]
+		switch {
+		case c == '\n' || c == '\r':
+			return false
+		case c == '-' || c == '.' || c == '(' || c == ')':
+			p++
+		case f.spaceAt(p) > 0:
+			p += f.spaceAt(p)
+		case c == 0xe2 && dash(f.s[p:]):
+			p += 3
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// dash tells whether a hyphen other than ASCII's stands at the start.
+func dash(s string) bool {
+	return len(s) >= 3 && s[:2] == "\xe2\x80" && s[2] >= 0x90 && s[2] <= 0x93 || strings.HasPrefix(s, "−")
+}
+
+// cluster finds the numbers among linked digit atoms: from each atom on the
+// longest stretch that is a number.
+func (f *phones) cluster(i, j int) {
+	for k := i; k <= j; k++ {
+		last := k
+		digits, best := 0, -1
+		for m := k; m <= j; m++ {
+			digits += f.atoms[m].len()
+			if digits > maxPhone+2 || int(f.atoms[m].e-f.atoms[k].s) > maxPhoneChars+10 {
+				break
+			}
+			last = m
+		}
+		for m := last; m >= k; m-- {
+			whole := k == i && m == j
+			if f.alnumAt(int(f.atoms[m].e)) {
+				continue
+			}
+			if h, ok := f.judge(k, m, whole); ok {
+				f.out = append(f.out, h)
+				best = m
+				break
+			}
+		}
+		if best >= 0 {
+			k = best
+		}
+	}
+}
+
+// judge decides the digits from atom k to atom m. whole is true when they are
+// all of their cluster.
+func (f *phones) judge(k, m int, whole bool) (found, bool) {
+	s, e := int(f.atoms[k].s), int(f.atoms[m].e)
+	plus := s > 0 && f.s[s-1] == '+'
+	var buf [maxPhone + 8]byte
+	d := buf[:0]
+	for n := k; n <= m; n++ {
+		if len(d)+f.atoms[n].len() > maxPhone+2 {
+			return found{}, false
+		}
+		d = append(d, f.s[f.atoms[n].s:f.atoms[n].e]...)
+	}
+	f.work += len(d)
+	if len(d) < minPhone {
+		return found{}, false
+	}
+	n := number{f: f, digits: string(d), s: s, e: e, k: k, m: m, plus: plus, whole: whole}
+	e164, conf := n.read()
+	if e164 == "" {
+		return found{}, false
+	}
+	if plus {
+		s--
+	}
+	s, e = f.brackets(s, e)
+	return found{s: s, e: e, category: catPhone, conf: conf, canonical: e164}, true
+}
+
+// brackets takes in the bracket of which the number holds only one half.
+func (f *phones) brackets(s, e int) (int, int) {
+	switch open, shut := strings.Count(f.s[s:e], "("), strings.Count(f.s[s:e], ")"); {
+	case shut > open && s > 0 && f.s[s-1] == '(':
+		s--
+	case open > shut && e < len(f.s) && f.s[e] == ')':
+		e++
+	}
+	return s, e
+}
+
+// number is one candidate.
+type number struct {
+	f           *phones
+	digits      string
+	s, e, k, m  int
+	plus, whole bool
+}
+
+// read returns the number in E.164 form with its confidence, or "".
+func (n *number) read() (string, float64) {
+	d := n.digits
+	if n.plus {
+		if e := n.international(d); e != "" {
+			return e, phoneConf
+		}
+	}
+	if strings.HasPrefix(d, "00") && !n.plus && len(d) > 10 {
+		if e := n.international(d[2:]); e != "" && n.tidy() {
+			return e, phoneConf
+		}
+	}
+	if len(d) <= maxPhone && (n.whole || d[0] == '0' || n.uniform()) {
+		if e := n.published(); e != "" && !n.blocked() {
+			return e, phoneConf
+		}
+	}
+	if n.plus || !n.tidy() {
+		return "", 0
+	}
+	return n.national()
+}
+
+// international reads digits after a plus: published plans, then all.
+func (n *number) international(d string) string {
+	if e := publishedInternational(d); e != "" {
+		return e
+	}
+	if len(d) > maxPhone+1 {
+		return ""
+	}
+	return numbering().international(d)
+}
+
+// published applies the published plans to digits without a plus.
+func (n *number) published() string {
+	d := n.digits
+	if len(d) > 10 && (n.f.cue(n.s) || !n.f.counted(n.s)) {
+		if e := publishedInternational(d); e != "" {
+			return e
+		}
+	}
+	region := n.f.region
+	if e := publishedLocal(d, region); e != "" {
+		return e
+	}
+	if d[0] != '0' || n.document() || n.f.counted(n.s) {
+		return ""
+	}
+	for _, p := range packs.MobilePlans() {
+		if e := localOf(d, p); e != "" {
+			return e
+		}
+	}
+	return ""
+}
+
+// national reads a number by the plan of the jurisdiction, or of any region
+// when a cue stands before it.
+func (n *number) national() (string, float64) {
+	d := n.digits
+	if len(d) > 12 || n.f.counted(n.s) || n.document() || n.blocked() || n.dated() {
+		return "", 0
+	}
+	cue := n.f.cue(n.s)
+	if !cue && (n.m == n.k && len(d) < 10 || d[0] != '0' && !n.grouped()) {
+		return "", 0
+	}
+	regions := []string{n.f.region}
+	if n.f.region == "EU" {
+		regions = members
+	}
+	for _, r := range regions {
+		if e := numbering().inRegion(r, d); e != "" {
+			return e, nationalConf
+		}
+	}
+	if cue && d[0] == '0' && len(d) >= 9 {
+		for _, r := range cuedRegions {
+			if e := numbering().inRegion(r, d); e != "" {
+				return e, cuedPhoneConf
+			}
+		}
+	}
+	return "", 0
+}
+
+// cuedRegions are those whose national numbers a cue alone brings in.
+var cuedRegions = append([]string{"GB", "FR", "DE", "NG", "KE", "GH", "ZA", "IE", "AU", "IN"}, members...)
+
+// cue tells whether a word such as "call" or "tel" stands shortly before s.
+func (f *phones) cue(s int) bool { return phoneCues().before(f.view, s, 6) }
+
+// document tells whether a prefix such as ORD- makes the number a document's.
+func (n *number) document() bool {
+	s := n.s
+	return s > 3 && n.f.s[s-1] == '-' && is(n.f.s[s-2], cAlnum)
+}
+
+// tidy tells whether at most two separators stand between groups, so that two
+// numbers side by side are not read as one, and nothing marks an amount.
+func (n *number) tidy() bool {
+	for i := n.k; i < n.m; i++ {
+		if n.f.atoms[i+1].s-n.f.atoms[i].e > 3 {
+			return false
+		}
+	}
+	s, e := n.s, n.e
+	if s > 0 && strings.IndexByte("$#./", n.f.s[s-1]) >= 0 || e < len(n.f.s) && n.f.s[e] == '%' {
+		return false
+	}
+	return !(n.f.atoms[n.k].len() == 1 && n.k < n.m && n.f.s[n.f.atoms[n.k].e] == '.') // a decimal fraction
+}
+
+// uniform tells whether the groups are joined by single separators.
+func (n *number) uniform() bool {
+	for i := n.k; i < n.m; i++ {
+		if n.f.atoms[i+1].s-n.f.atoms[i].e > 1 {
+			return false
+		}
+	}
+	return n.k < n.m && n.whole
+}
+
+// grouped tells whether the digits are written in the groups of a telephone
+// number without a trunk prefix: three groups or more.
+func (n *number) grouped() bool { return n.m-n.k >= 2 && n.whole }
+
+// dated tells whether the groups read as a date.
+func (n *number) dated() bool {
+	a := n.f.atoms
+	for i := n.k; i+2 <= n.m; i++ {
+		x, y, z := a[i].len(), a[i+1].len(), a[i+2].len()
+		if y <= 2 && (x == 4 && z <= 2 || z == 4 && x <= 2) && between(n.f.str(a[i+1]), 0, 31) {
+			return true
+		}
+	}
+	return false
+}
+
+// blocked tells whether the candidate overlaps something better known.
+func (n *number) blocked() bool {
+	lo, hi := 0, len(n.f.blocked)
+	for lo < hi {
+		if m := (lo + hi) / 2; n.f.blocked[m].e <= n.s {
+			lo = m + 1
+		} else {
+			hi = m
+		}
+	}
+	return lo < len(n.f.blocked) && n.f.blocked[lo].s < n.e
+}
+
+// publishedInternational reads a calling code of the published plans and a
+// mobile number after it.
+func publishedInternational(d string) string {
+	for n := 1; n <= 3 && n < len(d); n++ {
+		for _, p := range packs.MobilePlans() {
+			if p.Code != d[:n] || len(d)-n != p.Intl {
+				continue
+			}
+			for _, prefix := range p.Prefixes {
+				if !p.Subscriber {
+					prefix = strings.TrimLeft(prefix, "0")
+				}
+				if strings.HasPrefix(d[n:], prefix) {
+					return "+" + d
+				}
+			}
+		}
+	}
+	return ""
+}
+
+func publishedLocal(d, region string) string {
+	for _, p := range packs.MobilePlans() {
+		if p.Country == region {
+			return localOf(d, p)
+		}
+	}
+	return ""
+}
+
+func localOf(d string, p packs.MobilePlan) string {
+	if len(d) != p.Local {
+		return ""
+	}
+	for _, prefix := range p.Prefixes {
+		if strings.HasPrefix(d, prefix) {
+			if p.Subscriber {
+				return "+" + p.Code + d
+			}
+			return "+" + p.Code + strings.TrimLeft(d, "0")
+		}
+	}
+	return ""
+}

@@ -1,0 +1,83 @@
+package detect
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/arche-ledger/arche/packs"
+)
+
+// plan is the numbering plan of one region; its expressions are compiled when
+// the region is first met.
+type plan struct {
+	packs.PhoneRegion
+	national func() *regexp.Regexp
+}
+
+// plans are all numbering plans, by region and by calling code.
+type plans struct {
+	region map[string]*plan
+	code   map[string][]*plan // the main region first
+}
+
+var numbering = sync.OnceValue(func() *plans {
+	out := &plans{map[string]*plan{}, map[string][]*plan{}}
+	for _, r := range packs.PhoneRegions() {
+		p := &plan{PhoneRegion: r}
+		p.national = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:` + r.National + `)$`) })
+		if r.Region != "001" {
+			out.region[r.Region] = p
+		}
+		if r.Main {
+			out.code[r.Code] = slices.Insert(out.code[r.Code], 0, p)
+		} else {
+			out.code[r.Code] = append(out.code[r.Code], p)
+		}
+	}
+	return out
+})
+
+// members are the regions whose national numbers count under jurisdiction EU.
+var members = []string{"AT", "BE", "BG", "CY", "CZ", "DE", "DK", "EE", "ES", "FI", "FR", "GR", "HR", "HU", "IE", "IT", "LT", "LU", "LV", "MT", "NL", "PL", "PT", "RO", "SE", "SI", "SK"}
+
+// international reads digits that begin with a calling code and returns the
+// number in E.164 form, or "". The trunk zero may stand after the code.
+func (ps *plans) international(d string) string {
+	for n := 1; n <= 3 && n < len(d); n++ {
+		regions := ps.code[d[:n]]
+		if len(regions) == 0 {
+			continue
+		}
+		for _, rest := range []string{d[n:], strings.TrimPrefix(d[n:], "0")} {
+			for _, p := range regions {
+				if len(rest) >= minSubscriber && slices.Contains(p.Lengths, len(rest)) && (rest[0] != '0' || p.Region == "IT" || len(rest) == len(d)-n && p.Trunk != "0") {
+					return "+" + d[:n] + rest
+				}
+			}
+		}
+		return ""
+	}
+	return ""
+}
+
+const minSubscriber = 6 // digits after the calling code of the shortest number taken
+
+// inRegion reads digits as a national number of a region and returns its E.164
+// form, or "".
+func (ps *plans) inRegion(region, d string) string {
+	p := ps.region[region]
+	if p == nil {
+		return ""
+	}
+	if p.Trunk != "" && strings.HasPrefix(d, p.Trunk) {
+		if rest := d[len(p.Trunk):]; p.national().MatchString(rest) {
+			return "+" + p.Code + rest
+		}
+	}
+	if (p.Trunk == "" || p.Trunk == "1") && p.national().MatchString(d) {
+		return "+" + p.Code + d
+	}
+	return ""
+}

@@ -1,0 +1,202 @@
+package detect
+
+import (
+	"math"
+	"slices"
+)
+
+// published packages in running order, and which jurisdictions run what.
+var (
+	crossCutting = []string{"names", "locations", "emails", "ip", "digital_id", "addr", "core"}
+	ownPack      = map[string]string{"NG": "ng", "KE": "ke", "ZA": "za", "GH": "gh"}
+	sharedPack   = map[string]bool{
+		"": true, "RW": true, "TZ": true, "UG": true, "ET": true, "CI": true, "SN": true,
+		"CM": true, "EG": true, "MA": true, "AO": true, "MZ": true,
+	}
+)
+
+// Packages returns the published detector packages that run under a
+// jurisdiction, in running order.
+func Packages(jurisdiction string) []string {
+	j := NormalJurisdiction(jurisdiction)
+	var out []string
+	switch {
+	case ownPack[j] != "":
+		out = append(out, ownPack[j])
+	case sharedPack[j]:
+		out = append(out, "africa")
+	}
+	return append(out, crossCutting...)
+}
+
+// scanAll scans the view without format characters and, where one of them
+// stood between two words, the view with them: a value that either shows is
+// found.
+func scanAll(text, jurisdiction string) []Span {
+	w := newView(text, true)
+	out := scanView(w, jurisdiction)
+	if w.joined {
+		out = addFree(out, scanView(newView(text, false), jurisdiction))
+	}
+	countRunes(text, out)
+	return out
+}
+
+// scanView runs all packages over one view.
+func scanView(w *view, jurisdiction string) []Span {
+	x := lex(w)
+	var out []Span
+	for _, pack := range Packages(jurisdiction) {
+		for _, f := range x.run(pack, jurisdiction) {
+			out = append(out, w.span(f, pack))
+		}
+	}
+	for _, f := range x.also(jurisdiction) {
+		s := w.span(f, AlsoPackage)
+		out = append(out, s)
+	}
+	return out
+}
+
+// run runs one published package.
+func (x *lexed) run(pack, jurisdiction string) []found {
+	switch pack {
+	case "africa":
+		return x.africa()
+	case "names":
+		return nameFound(x.people(x.names()))
+	case "locations":
+		return plain(x.locations(), catLocation, locConf)
+	case "emails":
+		return plain(x.emails(), catEmail, emailConf)
+	case "ip":
+		return x.addressesIP()
+	case "digital_id":
+		return x.digital()
+	case "addr":
+		return nil
+	case "core":
+		return x.phones(cmpDefault(jurisdiction), nil)
+	}
+	return x.country(pack)
+}
+
+// cmpDefault is the country whose local numbers are read without a
+// jurisdiction.
+func cmpDefault(jurisdiction string) string {
+	if jurisdiction == "" {
+		return defaultRegion
+	}
+	return jurisdiction
+}
+
+func plain(spans []vspan, category string, conf float64) []found {
+	out := make([]found, len(spans))
+	for i, s := range spans {
+		out[i] = found{s: s.s, e: s.e, category: category, conf: conf}
+	}
+	return out
+}
+
+func nameFound(hits []nameHit) []found {
+	out := make([]found, len(hits))
+	for i, h := range hits {
+		out[i] = found{s: h.s, e: h.e, category: catName, conf: nameConf}
+		if h.guess {
+			out[i].conf = extendedConf
+		}
+	}
+	return out
+}
+
+// addressesIP merges both kinds of IP address by start.
+func (x *lexed) addressesIP() []found {
+	out := append(plain(x.addresses4(), catIP, 1), plain(x.addresses6(), catIP, 1)...)
+	slices.SortStableFunc(out, func(a, b found) int { return a.s - b.s })
+	return out
+}
+
+// span turns a detection in the view into one in the original, code points
+// still to be counted.
+func (w *view) span(f found, detector string) Span {
+	return Span{
+		Category: f.category, ByteStart: w.origStart(f.s), ByteEnd: w.origEnd(f.e),
+		Confidence: math.Round(f.conf*1e4) / 1e4, Detector: detector, Canonical: f.canonical,
+	}
+}
+
+// addFree adds the spans that overlap none of their category.
+func addFree(out, more []Span) []Span {
+	by := map[string][]Span{}
+	for _, s := range out {
+		by[s.Category] = append(by[s.Category], s)
+	}
+	reach := map[string][]int{} // furthest end of the spans up to each, by start
+	for c, list := range by {
+		slices.SortFunc(list, func(a, b Span) int { return a.ByteStart - b.ByteStart })
+		ends := make([]int, len(list))
+		far := 0
+		for i, s := range list {
+			far = max(far, s.ByteEnd)
+			ends[i] = far
+		}
+		reach[c] = ends
+	}
+	for _, s := range more {
+		list := by[s.Category]
+		i, _ := slices.BinarySearchFunc(list, s.ByteEnd, func(t Span, end int) int { return t.ByteStart - end })
+		if i == 0 || reach[s.Category][i-1] <= s.ByteStart {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// countRunes fills in the code point offsets with one pass over the text.
+func countRunes(text string, spans []Span) {
+	if isASCIIText(text) {
+		for i := range spans {
+			spans[i].Start, spans[i].End = spans[i].ByteStart, spans[i].ByteEnd
+		}
+		return
+	}
+	index := newRuneIndex(text)
+	for i := range spans {
+		spans[i].Start, spans[i].End = index.at(spans[i].ByteStart), index.at(spans[i].ByteEnd)
+	}
+}
+
+const indexStep = 256 // bytes between two entries of a rune index
+
+// runeIndex counts code points up to a byte offset in constant time.
+type runeIndex struct {
+	text   string
+	counts []int32
+}
+
+func newRuneIndex(text string) runeIndex {
+	x := runeIndex{text, make([]int32, len(text)/indexStep+1)}
+	n := int32(0)
+	for i := range len(text) {
+		if i%indexStep == 0 {
+			x.counts[i/indexStep] = n
+		}
+		if text[i]&0xc0 != 0x80 {
+			n++
+		}
+	}
+	if len(text)%indexStep == 0 {
+		x.counts[len(text)/indexStep] = n
+	}
+	return x
+}
+
+func (x runeIndex) at(p int) int {
+	n := int(x.counts[p/indexStep])
+	for i := p / indexStep * indexStep; i < p; i++ {
+		if x.text[i]&0xc0 != 0x80 {
+			n++
+		}
+	}
+	return n
+}
