@@ -152,6 +152,15 @@ func (t *Jurisdictions) Package(name string) (Package, bool) {
 	return Package{}, false
 }
 
+// PackageNames returns the names of all packages, national ones first.
+func (t *Jurisdictions) PackageNames() []string {
+	out := make([]string, len(t.packages))
+	for i, p := range t.packages {
+		out[i] = p.Name
+	}
+	return out
+}
+
 // CrossCutting returns the names of the packages that run everywhere, in
 // running order.
 func (t *Jurisdictions) CrossCutting() []string {

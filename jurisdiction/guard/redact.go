@@ -1,0 +1,90 @@
+package guard
+
+import (
+	"context"
+	"slices"
+
+	"github.com/arche-ledger/arche/detect"
+	"github.com/arche-ledger/arche/internal/fault"
+	"github.com/arche-ledger/arche/packs"
+)
+
+// region is a stretch of text that is replaced as one: overlapping detections
+// together. Offsets are bytes.
+type region struct {
+	start, end int
+	category   string // of the widest detection
+	canonical  string // of the widest detection, when it is the whole region
+	action     string // the most severe of all
+	policy     packs.Mapping
+
+	width int // of the widest, in bytes
+}
+
+// maxPasses bounds the passes over one text. Each takes something out, and
+// only what a replacement brought together can need another one.
+const maxPasses = 16
+
+// redact takes out of a document what the detectors find, until they find
+// nothing in what is left: so redacting the result again changes nothing.
+func (g *Guard) redact(ctx context.Context, d *document) error {
+	for range maxPasses {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		spans, err := g.scan(d.clear, detect.Options{Jurisdiction: g.code})
+		if err != nil {
+			return err
+		}
+		if !d.replace(g.regions(spans), g.substitute) {
+			return nil
+		}
+	}
+	return fault.New(fault.Internal, "redaction did not come to rest")
+}
+
+// regions merges detections that overlap; those that only touch stay apart.
+func (g *Guard) regions(spans []detect.Span) []region {
+	spans = slices.Clone(spans)
+	slices.SortStableFunc(spans, func(a, b detect.Span) int {
+		if a.ByteStart != b.ByteStart {
+			return a.ByteStart - b.ByteStart
+		}
+		return b.ByteEnd - a.ByteEnd
+	})
+	var out []region
+	for _, s := range spans {
+		policy := g.statute.Policy(s.Category)
+		if n := len(out); n > 0 && s.ByteStart < out[n-1].end {
+			r := &out[n-1]
+			r.end = max(r.end, s.ByteEnd)
+			if packs.ActionSeverity[policy.Action] > packs.ActionSeverity[r.action] {
+				r.action = policy.Action
+			}
+			if w := s.ByteEnd - s.ByteStart; w > r.width {
+				r.width, r.category, r.policy, r.canonical = w, s.Category, policy, s.Canonical
+			}
+			continue
+		}
+		out = append(out, region{
+			start: s.ByteStart, end: s.ByteEnd, width: s.ByteEnd - s.ByteStart,
+			category: s.Category, canonical: s.Canonical, action: policy.Action, policy: policy,
+		})
+	}
+	return out
+}
+
+// substitute makes the mark for a value.
+func (g *Guard) substitute(r region, value string) mark {
+	f := &Field{Category: r.category, Action: r.action, Citation: r.policy.Citation, Tier: r.policy.Tier}
+	if r.action == "drop" {
+		return mark{field: f}
+	}
+	canonical := r.canonical
+	if r.width != r.end-r.start || len(value) != r.width {
+		canonical = ""
+	}
+	token := g.tokens.token(r.category, value, canonical)
+	f.Token = &token
+	return mark{literal: placeholder(r.category, token), field: f}
+}

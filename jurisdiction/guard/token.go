@@ -1,0 +1,116 @@
+package guard
+
+import (
+	"encoding/hex"
+	"strings"
+	"unicode"
+
+	"github.com/nyaruka/phonenumbers"
+	"golang.org/x/crypto/blake2b"
+
+	"github.com/arche-ledger/arche/detect"
+	"github.com/arche-ledger/arche/internal/text"
+)
+
+// The token schemes. A token is the keyed BLAKE2b-256 of one spelling of a
+// value; the schemes differ in which spellings count as one.
+const (
+	// SchemePublished spells values exactly as the published program does.
+	SchemePublished = "v1"
+	// SchemeFolded first drops format characters, folds the digits of every
+	// script to ASCII, and writes telephone numbers of the call's own country
+	// the national way. Tokens of values that are spelled so already are those
+	// of SchemePublished.
+	SchemeFolded = "v2"
+)
+
+// maxKey is the longest key BLAKE2b takes, in bytes.
+const maxKey = 64
+
+// tokens makes the tokens of one call.
+type tokens struct {
+	key    []byte
+	folded bool
+	home   int32 // calling code of the call's country, 0 = none
+}
+
+func newTokens(key, scheme, jurisdiction string) *tokens {
+	if jurisdiction == "" {
+		jurisdiction = "NG" // where a bare national number is read when no country was given
+	}
+	return &tokens{
+		key:    []byte(key),
+		folded: scheme != SchemePublished,
+		home:   int32(phonenumbers.GetCountryCodeForRegion(jurisdiction)),
+	}
+}
+
+// token returns the 64 hex digits that stand for a value of a category.
+// canonical is the detector's one spelling of it, "" when it has none.
+func (t *tokens) token(category, value, canonical string) string {
+	if t.folded {
+		value = detect.Fold(value)
+	}
+	spelled := spelling(category, value)
+	if t.folded && strings.Contains(category, "PHONE") {
+		spelled = t.phone(spelled, canonical)
+	}
+	h, err := blake2b.New(32, t.key)
+	if err != nil {
+		panic("guard: the key was checked: " + err.Error())
+	}
+	h.Write([]byte(spelled))
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// spelling is the published canonical form of a value of a category.
+func spelling(category, value string) string {
+	switch {
+	case strings.Contains(category, "PHONE"):
+		return digitsOf(value)
+	case strings.Contains(category, "EMAIL"):
+		return text.Lower(text.Strip(value))
+	case strings.Contains(category, "NAME"):
+		return text.Norm(value)
+	case strings.HasPrefix(category, "PII-2"), strings.HasPrefix(category, "PII-5"):
+		return text.Nid(value)
+	}
+	return text.Norm(value)
+}
+
+// phone returns the digits that stand for a telephone number: the national
+// form for a number of the call's country, otherwise as it was written.
+func (t *tokens) phone(written, e164 string) string {
+	if e164 == "" || t.home == 0 {
+		return written
+	}
+	n, err := phonenumbers.Parse(e164, "")
+	if err != nil {
+		return written
+	}
+	if n.GetCountryCode() == t.home {
+		return digitsOf(phonenumbers.Format(n, phonenumbers.NATIONAL))
+	}
+	if international := digitsOf(e164); strings.HasPrefix(strings.TrimPrefix(written, "00"), international[:1]) &&
+		strings.HasSuffix(written, phonenumbers.GetNationalSignificantNumber(n)) && len(written) >= len(international) {
+		return international
+	}
+	return written
+}
+
+func digitsOf(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.Is(unicode.Nd, r) {
+			return r
+		}
+		return -1
+	}, s)
+}
+
+// label is the word that stands for a category in a placeholder.
+func label(category string) string { return category[strings.LastIndexByte(category, '-')+1:] }
+
+// placeholder is what stands in the text for a value.
+func placeholder(category, token string) string {
+	return "[" + label(category) + ":" + token[:16] + "]"
+}
