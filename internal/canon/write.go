@@ -63,7 +63,8 @@ func PublishedID(prefix string, v any) (string, error) {
 }
 
 // Sorted returns the form that record blobs are stored in: keys sorted by code
-// point, compact, number literals as written, text as in Published.
+// point, compact, number literals as written (NaN and the infinities too, which
+// only Limits.NonFinite reads back), text as in Published.
 func Sorted(v any) ([]byte, error) {
 	w := &writer{sorted: true}
 	err := w.write(v)
@@ -197,6 +198,9 @@ func (w *writer) literal(n Number) {
 	if w.number != nil {
 		w.buf = w.number(w.buf, n.Float())
 		return
+	}
+	if !w.sorted && (n == "NaN" || n == "Infinity" || n == "-Infinity") {
+		n = "null" // answers are JSON, blobs keep what was given
 	}
 	w.buf = append(w.buf, n...)
 }
