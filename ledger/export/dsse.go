@@ -1,0 +1,122 @@
+package export
+
+import (
+	"bytes"
+	"crypto/ed25519"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/arche-ledger/arche/attest"
+	"github.com/arche-ledger/arche/internal/canon"
+)
+
+// Forms of the in-toto statement in a DSSE envelope.
+const (
+	PredicateType = "https://github.com/arche-ledger/arche/export/v1"
+	statementType = "https://in-toto.io/Statement/v1"
+	payloadType   = "application/vnd.in-toto+json"
+	dsseSuffix    = ".dsse.json"
+)
+
+// envelope is a DSSE envelope with one signature.
+type envelope struct {
+	PayloadType string      `json:"payloadType"`
+	Payload     string      `json:"payload"`
+	Signatures  []signature `json:"signatures"`
+}
+
+type signature struct {
+	KeyID string `json:"keyid"`
+	Sig   string `json:"sig"`
+}
+
+// pae is what a DSSE signature is over.
+func pae(payload []byte) []byte {
+	return fmt.Appendf(nil, "DSSEv1 %d %s %d %s", len(payloadType), payloadType, len(payload), payload)
+}
+
+// Statement is an in-toto statement in a DSSE envelope: the file and its digest
+// as the subject, what it was cut from as the predicate.
+func Statement(f File, m Manifest, key *attest.Key) ([]byte, error) {
+	statement := canon.Obj(
+		"_type", statementType,
+		"subject", []any{canon.Obj("name", f.Name, "digest", canon.Obj("sha256", f.SHA256))},
+		"predicateType", PredicateType,
+		"predicate", canon.Obj("what", m.What, "created_at", m.CreatedAt, "program", m.Program, "head", m.Head,
+			"filter", m.Filter, "count", m.Count, "columns", m.Columns),
+	)
+	payload, err := canon.Compact(statement)
+	if err != nil {
+		return nil, fmt.Errorf("encode statement: %w", err)
+	}
+	text, err := canon.Indent(envelope{
+		PayloadType: payloadType,
+		Payload:     base64.StdEncoding.EncodeToString(payload),
+		Signatures:  []signature{{key.DID(), base64.StdEncoding.EncodeToString(key.Sign(pae(payload)))}},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("encode envelope: %w", err)
+	}
+	return append(text, '\n'), nil
+}
+
+// statement checks a DSSE envelope of the export against the file it is about.
+func (r *Report) statement(dir, name string) error {
+	if !strings.HasSuffix(name, dsseSuffix) {
+		return nil
+	}
+	text, err := readSmall(dir, name)
+	if err != nil {
+		return fileFault(name, err)
+	}
+	subject, err := openStatement(text, r.Manifest)
+	if err != nil {
+		r.problem("%s: %v", name, err)
+		return nil
+	}
+	for _, f := range r.Manifest.Files {
+		if f.Name == subject.Name && f.SHA256 == subject.SHA256 {
+			return nil
+		}
+	}
+	r.problem("%s is about a file that is not here", filepath.Base(name))
+	return nil
+}
+
+func openStatement(text []byte, m *Manifest) (File, error) {
+	var e envelope
+	if err := json.Unmarshal(text, &e); err != nil || len(e.Signatures) != 1 || e.PayloadType != payloadType {
+		return File{}, fmt.Errorf("not a DSSE envelope with one signature over an in-toto statement")
+	}
+	if m.Signer == nil || e.Signatures[0].KeyID != *m.Signer {
+		return File{}, fmt.Errorf("the envelope is signed by another key than the manifest")
+	}
+	pub, err := attest.DecodeDID(e.Signatures[0].KeyID)
+	if err != nil {
+		return File{}, err
+	}
+	payload, err := base64.StdEncoding.Strict().DecodeString(e.Payload)
+	if err != nil {
+		return File{}, fmt.Errorf("the payload is not base64")
+	}
+	sig, err := base64.StdEncoding.Strict().DecodeString(e.Signatures[0].Sig)
+	if err != nil || !ed25519.Verify(pub, pae(payload), sig) {
+		return File{}, fmt.Errorf("the signature does not verify")
+	}
+	var s struct {
+		Type    string `json:"_type"`
+		Subject []struct {
+			Name   string            `json:"name"`
+			Digest map[string]string `json:"digest"`
+		} `json:"subject"`
+		PredicateType string `json:"predicateType"`
+	}
+	if err := json.NewDecoder(bytes.NewReader(payload)).Decode(&s); err != nil || s.Type != statementType ||
+		s.PredicateType != PredicateType || len(s.Subject) != 1 {
+		return File{}, fmt.Errorf("the payload is no statement about one export")
+	}
+	return File{Name: s.Subject[0].Name, SHA256: s.Subject[0].Digest["sha256"]}, nil
+}

@@ -1,0 +1,154 @@
+package export
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/arche-ledger/arche/attest"
+	"github.com/arche-ledger/arche/internal/canon"
+)
+
+// Schema names the form of a manifest.
+const Schema = "arche.export.v1"
+
+// Names of the files beside the exported ones.
+const (
+	ManifestName  = "manifest.json"
+	SignatureName = "manifest.jws"
+	SumsName      = "SHA256SUMS"
+)
+
+// signatureType is the typ of the token in SignatureName.
+const signatureType = "arche-export+jws"
+
+// Manifest says what an export holds and where it was cut from the log.
+type Manifest struct {
+	Schema     string   `json:"schema"`
+	What       string   `json:"what"`
+	Format     string   `json:"format"`
+	CreatedAt  string   `json:"created_at"` // UTC, to the second
+	Program    string   `json:"program"`
+	Head       Head     `json:"head"`
+	Checkpoint *string  `json:"checkpoint"` // newest signed checkpoint of the log, as its note text
+	Filter     Filter   `json:"filter"`
+	Count      int64    `json:"count"` // rows, or things told of
+	Columns    []Column `json:"columns"`
+	Files      []File   `json:"files"`
+	Signer     *string  `json:"signer"` // did:key of the signature beside it
+}
+
+// Head is the end of the log that an export was made from.
+type Head struct {
+	Log  string `json:"log"`
+	Seq  int64  `json:"seq"`
+	Link string `json:"link"`
+}
+
+// Filter is what an export was narrowed by; null is not narrowed.
+type Filter struct {
+	Since  *string `json:"since"`
+	Until  *string `json:"until"`
+	Entity *string `json:"entity"`
+	Reveal bool    `json:"reveal"`
+}
+
+// File is one exported file.
+type File struct {
+	Name   string `json:"name"`
+	Bytes  int64  `json:"bytes"`
+	SHA256 string `json:"sha256"`
+}
+
+// Encode returns the one spelling of a manifest that Verify accepts.
+func (m *Manifest) Encode() ([]byte, error) {
+	text, err := canon.Indent(m)
+	if err != nil {
+		return nil, fmt.Errorf("encode manifest: %w", err)
+	}
+	return append(text, '\n'), nil
+}
+
+// Seal digests the files of an export that lie in dir, and writes the manifest,
+// its signature when there is a key, and the sums that sha256sum reads.
+func Seal(dir string, m Manifest, names []string, key *attest.Key) (*Manifest, error) {
+	m.Schema = Schema
+	m.Files = []File{}
+	for _, name := range slices.Sorted(slices.Values(names)) {
+		f, err := digest(dir, name)
+		if err != nil {
+			return nil, err
+		}
+		m.Files = append(m.Files, f)
+	}
+	m.Signer = nil
+	if key != nil {
+		did := key.DID()
+		m.Signer = &did
+	}
+	if m.Columns == nil {
+		m.Columns = []Column{}
+	}
+	text, err := m.Encode()
+	if err != nil {
+		return nil, err
+	}
+	beside := map[string][]byte{ManifestName: text}
+	if key != nil {
+		token, err := key.SignPayload(signatureType, text)
+		if err != nil {
+			return nil, fmt.Errorf("sign manifest: %w", err)
+		}
+		beside[SignatureName] = []byte(token + "\n")
+	}
+	beside[SumsName] = sums(m.Files, beside)
+	for _, name := range []string{ManifestName, SignatureName, SumsName} {
+		if beside[name] == nil {
+			continue
+		}
+		if err := replaceFile(filepath.Join(dir, name), func(w io.Writer) error {
+			_, err := w.Write(beside[name])
+			return err
+		}); err != nil {
+			return nil, err
+		}
+	}
+	return &m, nil
+}
+
+// sums is SHA256SUMS: the exported files, the manifest and its signature.
+func sums(files []File, beside map[string][]byte) []byte {
+	lines := make([]string, 0, len(files)+2)
+	for _, f := range files {
+		lines = append(lines, f.SHA256+"  "+f.Name+"\n")
+	}
+	for name, data := range beside {
+		sum := sha256.Sum256(data)
+		lines = append(lines, hex.EncodeToString(sum[:])+"  "+name+"\n")
+	}
+	slices.SortFunc(lines, func(a, b string) int { return strings.Compare(a[64:], b[64:]) })
+	return []byte(strings.Join(lines, ""))
+}
+
+func digest(dir, name string) (File, error) {
+	f, err := os.Open(filepath.Join(dir, name))
+	if err != nil {
+		return File{}, fileFault(name, err)
+	}
+	defer f.Close()
+	h := sha256.New()
+	n, err := io.Copy(h, f)
+	if err != nil {
+		return File{}, fileFault(name, err)
+	}
+	return File{Name: name, Bytes: n, SHA256: hex.EncodeToString(h.Sum(nil))}, nil
+}
+
+// sameBytes compares without telling where the difference is.
+func sameBytes(a, b []byte) bool { return bytes.Equal(a, b) }
