@@ -31,10 +31,13 @@ func New(opts Options) *Server {
 	s.mcp = mcp.NewServer(
 		&mcp.Implementation{Name: "arche", Title: "arche", Version: Version},
 		&mcp.ServerOptions{
-			Logger:       s.log,
-			Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
-			PageSize:     len(s.tools) + 1,
-			SetCacheable: private,
+			Logger: s.log,
+			Capabilities: &mcp.ServerCapabilities{
+				Tools: &mcp.ToolCapabilities{}, Resources: &mcp.ResourceCapabilities{}, Prompts: &mcp.PromptCapabilities{},
+			},
+			PageSize:          len(s.tools) + 1,
+			SetCacheable:      private,
+			CompletionHandler: s.complete,
 		})
 	for i := range s.tools {
 		t := &s.tools[i]
@@ -43,7 +46,9 @@ func New(opts Options) *Server {
 			return s.call(ctx, t, req)
 		})
 	}
-	s.mcp.AddReceivingMiddleware(s.listInOrder, s.nameUnknownTools)
+	s.addResources()
+	s.addPrompts()
+	s.mcp.AddReceivingMiddleware(s.guard, s.listInOrder, s.nameUnknownTools)
 	return s
 }
 
