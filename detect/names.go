@@ -184,7 +184,7 @@ func (x *lexed) names() []nameHit {
 		case k == g:
 			out = append(out, h)
 		case k == g+1 && groups[g].s == h.s && groups[g].e >= h.e:
-		case h.lexicon || x.coveredByGroups(h, groups[g:k]):
+		case x.coveredByGroups(h, groups[g:k]):
 		default: // a joined name of which the groups know a part
 			if groups[g].s < h.s {
 				h.s = groups[g].s

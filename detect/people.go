@@ -26,8 +26,11 @@ func (x *lexed) people(hits []nameHit) []nameHit {
 			} else {
 				next = len(x.s)
 			}
-			for n := 0; n < 2 && i < len(x.atoms) && int(x.atoms[i].e) <= next && x.extends(i, out[len(out)-1].e); n++ {
+			for n := 0; n < 2 && i < len(x.atoms) && x.extends(i, out[len(out)-1].e); n++ {
 				t := x.tokenAt(i)
+				if t.e > next {
+					break
+				}
 				out = append(out, nameHit{s: t.s, e: t.e, guess: true})
 				i = t.last + 1
 			}

@@ -90,29 +90,35 @@ func dash(s string) bool {
 // cluster finds the numbers among linked digit atoms: from each atom on the
 // longest stretch that is a number.
 func (f *phones) cluster(i, j int) {
+	first := i // where the text would be read from had no number been refused
 	for k := i; k <= j; k++ {
-		last := k
-		digits, best := 0, -1
-		for m := k; m <= j; m++ {
+		a := f.atoms[k]
+		plus := a.s > 0 && f.s[a.s-1] == '+'
+		if k != first && !plus && (f.s[a.s] != '0' || a.len() == 1) {
+			continue
+		}
+		last, longest := k, -1
+		for m, digits := k, 0; m <= j; m++ {
 			digits += f.atoms[m].len()
-			if digits > maxPhone+2 || int(f.atoms[m].e-f.atoms[k].s) > maxPhoneChars+10 {
+			size := int(f.atoms[m].e - a.s)
+			if digits > maxPhone+2 || size > maxPhoneChars+10 {
 				break
 			}
 			last = m
+			if size <= maxPhoneChars && !f.alnumAt(int(f.atoms[m].e)) {
+				longest = m
+			}
 		}
 		for m := last; m >= k; m-- {
-			whole := k == i && m == j
-			if f.alnumAt(int(f.atoms[m].e)) {
+			whole := k == first && m == longest
+			if f.alnumAt(int(f.atoms[m].e)) || !whole && !plus && (f.s[a.s] != '0' || a.len() == 1) {
 				continue
 			}
 			if h, ok := f.judge(k, m, whole); ok {
 				f.out = append(f.out, h)
-				best = m
+				k, first = m, m+1
 				break
 			}
-		}
-		if best >= 0 {
-			k = best
 		}
 	}
 }
@@ -178,7 +184,7 @@ func (n *number) read() (string, float64) {
 			return e, phoneConf
 		}
 	}
-	if len(d) <= maxPhone && (n.whole || d[0] == '0' || n.uniform()) {
+	if len(d) <= maxPhone && (n.whole || d[0] == '0') {
 		if e := n.published(); e != "" && !n.blocked() {
 			return e, phoneConf
 		}
@@ -280,23 +286,16 @@ func (n *number) tidy() bool {
 	return !(n.f.atoms[n.k].len() == 1 && n.k < n.m && n.f.s[n.f.atoms[n.k].e] == '.') // a decimal fraction
 }
 
-// uniform tells whether the groups are joined by single separators.
-func (n *number) uniform() bool {
-	for i := n.k; i < n.m; i++ {
-		if n.f.atoms[i+1].s-n.f.atoms[i].e > 1 {
-			return false
-		}
-	}
-	return n.k < n.m && n.whole
-}
-
 // grouped tells whether the digits are written in the groups of a telephone
 // number without a trunk prefix: three groups or more.
 func (n *number) grouped() bool { return n.m-n.k >= 2 && n.whole }
 
-// dated tells whether the groups read as a date.
+// dated tells whether the groups read as a date or an IP address.
 func (n *number) dated() bool {
 	a := n.f.atoms
+	if n.m == n.k+3 && n.f.s[a[n.k].e] == '.' && n.f.quad(n.k) {
+		return true
+	}
 	for i := n.k; i+2 <= n.m; i++ {
 		x, y, z := a[i].len(), a[i+1].len(), a[i+2].len()
 		if y <= 2 && (x == 4 && z <= 2 || z == 4 && x <= 2) && between(n.f.str(a[i+1]), 0, 31) {

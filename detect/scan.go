@@ -74,7 +74,7 @@ func (x *lexed) run(pack, jurisdiction string) []found {
 	case "digital_id":
 		return x.digital()
 	case "addr":
-		return nil
+		return x.addresses()
 	case "core":
 		return x.phones(cmpDefault(jurisdiction), nil)
 	}

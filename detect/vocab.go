@@ -66,6 +66,7 @@ func buildVocabulary() *vocabulary {
 		}
 	}
 	v.add("box").roles |= rBox
+	v.add("pobox").roles |= rBox
 	v.addLimits()
 	for i := 1; i < len(v.entries); i++ {
 		e := &v.entries[i]

@@ -1,0 +1,423 @@
+package detect
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/arche-ledger/arche/packs"
+)
+
+const (
+	catAddress     = "PII-4-ADDRESS"
+	maxStreetWords = 4  // capitalised words before "Street"
+	maxHouse       = 6  // digits of a house number
+	landmarkReach  = 80 // characters before a street in which its landmark may begin
+	maxTail        = 4  // parts after a street or landmark
+	maxBoxTail     = 6  // parts after a box
+)
+
+// addrMatch is an address in the view with the places of its parts; an absent
+// part is the empty stretch.
+type addrMatch struct {
+	s, e           int
+	anchor         vspan
+	plot           vspan
+	number, street vspan
+	box            bool
+	tail           int // the parts after the first comma are [tail,e)
+}
+
+// addrWords are the closed sets of the address grammar.
+type addrWords struct {
+	suffixes  map[string]bool
+	articles  []string // longest first
+	nouns     []string // landmark nouns, longest first
+	kinds     map[string][]string
+	countries map[string]string
+	cities    map[string]string // name or alias in lower case to country
+}
+
+var addressWords = sync.OnceValue(func() *addrWords {
+	a := packs.DetectAddressWords()
+	w := &addrWords{
+		suffixes: map[string]bool{}, articles: a.Articles, kinds: a.Landmarks, countries: a.Countries, cities: map[string]string{},
+	}
+	for _, s := range a.Suffixes {
+		w.suffixes[s] = true
+	}
+	for _, kind := range landmarkKinds {
+		w.nouns = append(w.nouns, a.Landmarks[kind]...)
+	}
+	slices.SortStableFunc(w.nouns, func(a, b string) int { return len(b) - len(a) })
+	for _, c := range packs.Cities() {
+		for _, n := range append([]string{c.Name}, c.Aliases...) {
+			if n = strings.ToLower(n); w.cities[n] == "" {
+				w.cities[n] = c.Country
+			}
+		}
+	}
+	return w
+})
+
+// landmarkKinds in the order in which a landmark's kind is decided.
+var landmarkKinds = []string{"commercial", "religious", "infrastructure"}
+
+var plotWords = []string{"Plot", "Block", "Unit", "Suite", "Flat", "Apartment", "Apt", "No.", "No"}
+
+// addressMatches returns the addresses, sorted, none overlapping another: of
+// those that overlap the earliest start wins, then the longest.
+func (x *lexed) addressMatches() []addrMatch {
+	all := append(append(x.streets(), x.boxes()...), x.landmarks()...)
+	slices.SortStableFunc(all, func(a, b addrMatch) int {
+		return cmp.Or(cmp.Compare(a.s, b.s), cmp.Compare(b.e, a.e))
+	})
+	out := all[:0]
+	end := 0
+	for _, m := range all {
+		if m.s >= end {
+			out = append(out, m)
+			end = m.e
+		}
+	}
+	return out
+}
+
+// streets finds [plot] [number] Name Street tail, one look around each suffix.
+func (x *lexed) streets() []addrMatch {
+	var out []addrMatch
+	end := 0
+	for _, a := range x.atoms {
+		if int(a.s) < end || !x.has(a, rSuffix) || !addressWords().suffixes[x.str(a)] || x.wordAt(int(a.e)) {
+			continue
+		}
+		s, n := x.streetStart(int(a.s), end)
+		if n == 0 {
+			continue
+		}
+		e := x.lastSuffix(int(a.e), n)
+		m := addrMatch{s: s, street: vspan{s, e}, tail: e}
+		x.houseNumber(&m, end)
+		x.plotBefore(&m, end)
+		if l, ok := x.landmarkBefore(m.s, end); ok {
+			m.anchor, m.s = l, l.s
+		}
+		m.e = x.tailEnd(e)
+		out = append(out, m)
+		end = m.e
+	}
+	return out
+}
+
+// streetStart walks back from a suffix over up to four capitalised words and
+// returns where they begin and how many they are.
+func (x *lexed) streetStart(p, floor int) (int, int) {
+	n := 0
+	for n < maxStreetWords {
+		q := x.spaceBack(p, floor)
+		if q == p {
+			break
+		}
+		r := x.joinBack(q, floor)
+		if r == q || !is(x.s[r], cUpper) || utf8.RuneCountInString(x.s[r:q]) < 2 {
+			break
+		}
+		p = r
+		n++
+	}
+	return p, n
+}
+
+// lastSuffix returns the end of the last suffix that the street can reach: a
+// street has at most four words before it.
+func (x *lexed) lastSuffix(e, words int) int {
+	best := e
+	for p := e; words < maxStreetWords; words++ {
+		if x.joinEnd(p) != p {
+			break
+		}
+		q := x.skipSpace(p)
+		if q == p || q >= len(x.s) || !is(x.s[q], cUpper) {
+			break
+		}
+		p = x.joinEnd(q)
+		w := q
+		for w < len(x.s) && is(x.s[w], cLetter) {
+			w++
+		}
+		if addressWords().suffixes[x.s[q:w]] && !x.wordAt(w) {
+			best = w
+		}
+	}
+	return best
+}
+
+// houseNumber takes the number before the street, a range too.
+func (x *lexed) houseNumber(m *addrMatch, floor int) {
+	q := x.spaceBack(m.s, floor)
+	if q == m.s {
+		return
+	}
+	s, ok := x.houseBack(q, floor)
+	if !ok {
+		return
+	}
+	if s > floor && (x.s[s-1] == '-' || x.s[s-1] == '/') {
+		if r, ok := x.houseBack(s-1, floor); ok {
+			s = r
+		}
+	}
+	if x.wordBefore(s) {
+		return
+	}
+	m.number, m.s = vspan{s, q}, s
+}
+
+// houseBack reads digits with an optional letter back from q.
+func (x *lexed) houseBack(q, floor int) (int, bool) {
+	s := q
+	if s > floor+1 && is(x.s[s-1], cLetter) && is(x.s[s-2], cDigit) {
+		s--
+	}
+	d := s
+	for s > floor && d-s <= maxHouse && is(x.s[s-1], cDigit) {
+		s--
+	}
+	return s, d > s && d-s <= maxHouse
+}
+
+// plotBefore takes "Plot 14," and its like before the number or street.
+func (x *lexed) plotBefore(m *addrMatch, floor int) {
+	if m.number.e > 0 { // the plot's own number
+		if s, ok := x.plotWord(m.number.s, floor); ok {
+			m.plot, m.number, m.s = vspan{s, m.number.e}, vspan{}, s
+			return
+		}
+	}
+	q := m.s
+	for q > floor && (x.s[q-1] == ',' || x.spaceBack(q, floor) < q) {
+		if x.s[q-1] == ',' {
+			q--
+		} else {
+			q = x.spaceBack(q, floor)
+		}
+	}
+	if q == m.s {
+		return
+	}
+	w := q
+	for w > floor && x.wordBefore(w) && q-w < 24 {
+		w = x.back(w, 1)
+	}
+	if w == q {
+		return
+	}
+	if s, ok := x.plotWord(w, floor); ok {
+		m.plot, m.s = vspan{s, q}, s
+	}
+}
+
+// plotWord returns where a plot word and the space before p begin.
+func (x *lexed) plotWord(p, floor int) (int, bool) {
+	q := x.spaceBack(p, floor)
+	if q == p {
+		return 0, false
+	}
+	for _, w := range plotWords {
+		if s := q - len(w); s >= floor && x.s[s:q] == w && !x.wordBefore(s) {
+			return s, true
+		}
+	}
+	return 0, false
+}
+
+// landmarkBefore finds the landmark that leads up to p: nothing but white
+// space and a comma stand between.
+func (x *lexed) landmarkBefore(p, floor int) (vspan, bool) {
+	lo := max(x.back(p, landmarkReach), floor)
+	x.work += p - lo
+	for i := x.atomFrom(lo); i < len(x.atoms) && int(x.atoms[i].s) < p; i++ {
+		if e := x.landmarkEnd(i, p); e > 0 && strings.Trim(x.s[e:p], " ,\t\n\r") == "" {
+			return vspan{int(x.atoms[i].s), e}, true
+		}
+	}
+	return vspan{}, false
+}
+
+// boxes finds post-office boxes.
+func (x *lexed) boxes() []addrMatch {
+	var out []addrMatch
+	end := 0
+	for _, a := range x.atoms {
+		if !x.has(a, rBox) || int(a.s) < end {
+			continue
+		}
+		q := x.skipSpace(int(a.e))
+		if q == int(a.e) || !x.digitAt(q) {
+			continue
+		}
+		s := x.boxStart(int(a.s), end)
+		if x.wordBefore(s) {
+			continue
+		}
+		e := q
+		for x.digitAt(e) {
+			e++
+		}
+		if x.wordAt(e) {
+			continue
+		}
+		m := addrMatch{s: s, plot: vspan{s, e}, box: true, tail: e}
+		m.e = x.boxTail(e)
+		out = append(out, m)
+		end = m.e
+	}
+	return out
+}
+
+// boxStart takes in "P.O." before the word.
+func (x *lexed) boxStart(s, floor int) int {
+	p := s
+	for _, letter := range []byte{'o', 'p'} {
+		p = x.spaceBack(p, floor)
+		if p > floor && x.s[p-1] == '.' {
+			p--
+		}
+		if p == floor || lowerByte(x.s[p-1]) != letter {
+			return s
+		}
+		p--
+	}
+	return p
+}
+
+// boxTail reads the parts after a box: words with a capital, and numbers.
+func (x *lexed) boxTail(p int) int {
+	for range maxBoxTail {
+		q := x.comma(p)
+		if q < 0 {
+			break
+		}
+		e := x.properWords(q)
+		if n := x.digitsAt(q, 1, 8); n > 0 {
+			e = n
+		}
+		if e < 0 {
+			break
+		}
+		p = e
+	}
+	return p
+}
+
+// landmarks finds places described by what they are near.
+func (x *lexed) landmarks() []addrMatch {
+	var out []addrMatch
+	end := 0
+	for i, a := range x.atoms {
+		if int(a.s) < end || !x.has(a, rRelation) {
+			continue
+		}
+		e := x.landmarkEnd(i, len(x.s))
+		if e < 0 {
+			continue
+		}
+		m := addrMatch{s: int(a.s), anchor: vspan{int(a.s), e}, tail: e, e: x.tailEnd(e)}
+		end = m.e
+		p := x.parts(m)
+		if x.holdsNoun(m.anchor) || p.City != "" || p.Neighborhood != "" || p.PostalCode != "" {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// landmarkEnd returns the end of the landmark whose relation begins with atom
+// i, not past limit; -1 when there is none.
+func (x *lexed) landmarkEnd(i, limit int) int {
+	a := x.atoms[i]
+	if !x.has(a, rRelation) || x.wordBefore(int(a.s)) {
+		return -1
+	}
+	for _, rel := range x.voc.entries[a.ent].relations {
+		e := int(a.s) + len(rel)
+		if e > limit || x.s[a.s:e] != rel {
+			continue
+		}
+		p := x.skipSpace(e)
+		if p == e || p >= limit {
+			continue
+		}
+		for _, art := range addressWords().articles {
+			if strings.HasPrefix(x.s[p:], art) {
+				if q := x.skipSpace(p + len(art)); q > p+len(art) && q < limit {
+					if e := x.landmarkNoun(q, limit); e > 0 {
+						return e
+					}
+				}
+			}
+		}
+		if e := x.landmarkNoun(p, limit); e > 0 {
+			return e
+		}
+	}
+	return -1
+}
+
+// landmarkNoun reads a name and up to five words, or up to three small words
+// and a known noun.
+func (x *lexed) landmarkNoun(p, limit int) int {
+	if is(x.s[p], cUpper) {
+		e := min(x.joinEnd(p), limit)
+		if utf8.RuneCountInString(x.s[p:e]) < 2 {
+			return -1
+		}
+		for range 5 {
+			q := x.skipSpace(e)
+			n := x.joinEnd(min(q, limit))
+			if q == e || n == q || n > limit {
+				break
+			}
+			e = n
+		}
+		return e
+	}
+	starts := [4]int{p}
+	n := 0
+	for n < 3 {
+		q := starts[n]
+		for q < limit && (is(x.s[q], cLower) || q > starts[n] && (x.s[q] == '\'' || x.s[q] == '-')) {
+			q++
+		}
+		next := x.skipSpace(q)
+		if q == starts[n] || next == q || next >= limit {
+			break
+		}
+		n++
+		starts[n] = next
+	}
+	for ; n >= 0; n-- {
+		for _, noun := range addressWords().nouns {
+			e := starts[n] + len(noun)
+			if e > limit || !strings.HasPrefix(x.s[starts[n]:], noun) || x.wordAt(e) {
+				continue
+			}
+			if q := x.skipSpace(e); q == e || q >= len(x.s) || !is(x.s[q], cLower) {
+				return e
+			}
+		}
+	}
+	return -1
+}
+
+func (x *lexed) holdsNoun(a vspan) bool {
+	s := strings.ToLower(x.s[a.s:a.e])
+	for _, n := range addressWords().nouns {
+		if strings.Contains(s, n) {
+			return true
+		}
+	}
+	return false
+}
