@@ -1,0 +1,307 @@
+package resolve
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/arche-ledger/arche/internal/canon"
+)
+
+// result writes the surfaced pairs out with evidence and ids.
+func (r *run) result(ctx context.Context, pairs []surfaced) (*Result, error) {
+	pins := r.pins()
+	res := &Result{Pins: pins, Blocking: r.blocking(), Edges: make([]Edge, len(pairs))}
+	if r.req.Backend == "" {
+		res.Backend = r.backend()
+	}
+	res.Warnings = r.warnings()
+	res.IgnoredFields = r.ignoredFields()
+	const chunk = 256
+	var group errgroup.Group
+	group.SetLimit(workers())
+	for from := 0; from < len(pairs); from += chunk {
+		group.Go(func() error {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			return r.write(pins, pairs[from:min(len(pairs), from+chunk)], res.Edges[from:])
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	return res, nil
+}
+
+func (r *run) write(pins *canon.Object, pairs []surfaced, out []Edge) error {
+	w := newScorer(r.store, r.a, r.b, r.floor)
+	seal, err := newSealer(pins)
+	if err != nil {
+		return err
+	}
+	for n, p := range pairs {
+		if out[n], err = r.edge(w, seal, p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *run) edge(w *scorer, seal *sealer, p surfaced) (Edge, error) {
+	v, err := w.judge(p.i, p.j, r.req.Threshold)
+	if err != nil {
+		return Edge{}, err
+	}
+	e := Edge{
+		AID: recordID(r.req.A[p.i], r.req.IDField, int(p.i)), I: int(p.i), J: int(p.j),
+		Score: round(v.score, 4), Decision: v.decision, Evidence: v.evidence, DistinctiveMax: round(v.distinctive, 3),
+	}
+	list := r.req.B
+	if r.req.Dedupe {
+		list = r.req.A
+	}
+	e.BID = recordID(list[p.j], r.req.IDField, int(p.j))
+	e.DecisionID, err = seal.id(&e)
+	return e, err
+}
+
+// recordID is the record's id as given, null included, else its position.
+func recordID(rec *canon.Object, field string, position int) any {
+	if v, ok := rec.Get(field); ok {
+		return v
+	}
+	return position
+}
+
+// pins is what decides an answer beside the records.
+func (r *run) pins() *canon.Object {
+	p := canon.Obj("engine", r.plan.engine(), "comparators_sha256", r.plan.listHash, "block", r.block,
+		"threshold", r.threshold(), "review_margin", canon.Float(ReviewMargin),
+		"distinctive_floor", canon.Float(DistinctiveFloor), "tf", nil)
+	if r.store.tfPin != "" {
+		p.Set("tf", r.store.tfPin)
+	}
+	if len(r.store.tables) > 0 {
+		codes := canon.NewObject()
+		for _, category := range slices.Sorted(maps.Keys(r.store.tables)) {
+			name := category
+			if name == "" {
+				name = "default"
+			}
+			codes.Set(name, r.store.tables[category].pin)
+		}
+		p.Set("code_tf", codes)
+	}
+	if assets := r.store.assets(); assets.Len() > 0 {
+		p.Set("data_assets", assets)
+	}
+	return p
+}
+
+func (r *run) threshold() any {
+	if r.req.ThresholdInt {
+		return int64(r.req.Threshold)
+	}
+	return canon.Float(r.req.Threshold)
+}
+
+func (p *plan) engine() string {
+	if p.v2 {
+		return EngineV2
+	}
+	return EngineV1
+}
+
+// assets are the vocabularies that the comparators read; the first version did
+// not pin them.
+func (s *store) assets() *canon.Object {
+	out := canon.NewObject()
+	if s.plan.packVersion == PackVersionDefault && !s.plan.v2 {
+		return out
+	}
+	forms := false
+	for i := range s.plan.comps {
+		c := &s.plan.comps[i]
+		forms = forms || c.kind == kindLegalForm
+		domains := []string{}
+		if c.kind.isText() {
+			domains = append(domains, c.stripType)
+		}
+		if c.kind == kindType {
+			domains = append(domains, c.domain)
+		}
+		for _, d := range domains {
+			if v := s.domains[d]; v != nil {
+				out.Set("type_tokens:"+d, v.pin)
+			}
+		}
+	}
+	if forms {
+		out.Set("legal_form", s.forms.pin)
+	}
+	return out
+}
+
+// blocking says how many pairs were scored, why, and which were not.
+func (r *run) blocking() *canon.Object {
+	possible := float64(r.a.n) * float64(r.b.n)
+	if r.req.Dedupe {
+		possible = float64(r.a.n) * float64(r.a.n-1) / 2
+	}
+	ratio := 0.0
+	if possible > 0 {
+		ratio = canon.Round(1-float64(r.pairs)/possible, 4)
+	}
+	out := canon.Obj("candidate_pairs", r.pairs, "reduction_ratio", canon.Float(ratio))
+	if r.blocker == nil {
+		return out
+	}
+	out.Set("strategies", canon.Obj("h3", r.found.h3, "token", r.found.token, "id", r.found.id,
+		"coordless_a", r.blocker.a.coordless, "coordless_b", r.blocker.b.coordless))
+	r.notCompared(out, int64(min(possible, 1<<62)))
+	return out
+}
+
+// notCompared names the keys that had too many pairs, and how many pairs they
+// alone would have brought.
+func (r *run) notCompared(out *canon.Object, possible int64) {
+	full := &r.blocker.overFull
+	if full.words == 0 {
+		return
+	}
+	pairs, exact := r.skipped, full.pairs <= exactBelow
+	if !exact {
+		pairs = min(full.pairs, possible-r.pairs)
+	}
+	if pairs <= 0 {
+		return
+	}
+	fields := slices.Clone(r.plan.blockText)
+	slices.Sort(fields)
+	keys := []any{canon.Obj("strategy", "token", "fields", fields, "over_full", full.words, "most_pairs", full.most)}
+	if full.wordPairs > 0 {
+		keys = append(keys, canon.Obj("strategy", "token_pair", "fields", fields, "over_full", full.wordPairs))
+	}
+	out.Set("pairs_not_compared", pairs)
+	out.Set("not_compared", canon.Obj("pairs", pairs, "exact", exact, "pairs_per_key", maxPairsPerKey, "keys", keys))
+}
+
+// backend says which scorer ran and why no other did.
+func (r *run) backend() *canon.Object {
+	records := len(r.req.A) + len(r.req.B)
+	reason := fmt.Sprintf("%d records are fewer than the %d from which another scorer is considered", records, backendFloor)
+	if records >= backendFloor {
+		reason = r.recipeReason()
+	}
+	return canon.Obj("floor", backendFloor, "records", records, "chosen", "arche", "reason", reason)
+}
+
+func (r *run) recipeReason() string {
+	if recipe := recipes[r.plan.entity]; recipe != "" {
+		return recipe
+	}
+	asked := "None"
+	if r.plan.entity != "" {
+		asked = canon.Repr(r.plan.entity)
+	}
+	return "no recipe of another scorer is shipped for entity " + asked
+}
+
+var recipes = map[string]string{
+	"product_electronics": "the recipe for this pack did worse than the engine's own scorer",
+	"place":               "another scorer runs only when asked for by backend",
+	"person":              "another scorer runs only when asked for by backend",
+}
+
+// warnings names lists whose ids are not unique.
+func (r *run) warnings() []string {
+	var out []string
+	lists := []struct {
+		name string
+		list []*canon.Object
+	}{{"list_a", r.req.A}, {"list_b", r.req.B}}
+	for _, l := range lists {
+		if n := repeatedIDs(l.list, r.req.IDField); n > 0 {
+			out = append(out, fmt.Sprintf("%s: %d records repeat an id (%q) that another record of the list has; their pairs cannot be told apart by id", l.name, n, r.req.IDField))
+		}
+	}
+	return out
+}
+
+func repeatedIDs(list []*canon.Object, field string) int {
+	seen := make(map[string]struct{}, len(list))
+	n := 0
+	for i, rec := range list {
+		id := recordID(rec, field, i)
+		key := canon.Repr(id)
+		if _, ok := seen[key]; ok {
+			n++
+		}
+		seen[key] = struct{}{}
+	}
+	return n
+}
+
+// ignoredFields names fields that no comparator of the pack reads.
+func (r *run) ignoredFields() []string {
+	if r.plan.entity == "" {
+		return nil
+	}
+	read := r.plan.reads()
+	read[r.req.IDField] = true
+	ignored := make(map[string]bool)
+	for _, list := range [2][]*canon.Object{r.req.A, r.req.B} {
+		for _, rec := range list {
+			for k := range rec.All() {
+				if !read[k] {
+					ignored[k] = true
+				}
+			}
+		}
+	}
+	return slices.Sorted(maps.Keys(ignored))
+}
+
+// reads are the fields that the comparators look at.
+func (p *plan) reads() map[string]bool {
+	out := make(map[string]bool)
+	for i := range p.comps {
+		if c := &p.comps[i]; c.kind != kindGeo && !c.noField && !strings.HasPrefix(c.field, "\x00") {
+			out[c.field] = true
+		}
+	}
+	for _, g := range p.geoPairs {
+		out[g.lat], out[g.lon] = true, true
+	}
+	return out
+}
+
+// Answer is the result as compare_records answers it.
+func (r *Result) Answer() *canon.Object {
+	matches := make([]any, len(r.Edges))
+	for i := range r.Edges {
+		matches[i] = r.Edges[i].Object()
+	}
+	out := canon.Obj("matches", matches, "count", len(matches), "pins", r.Pins, "blocking", r.Blocking)
+	if r.Backend != nil {
+		out.Set("backend", r.Backend)
+	}
+	if len(r.Warnings) > 0 {
+		out.Set("warnings", r.Warnings)
+	}
+	if len(r.IgnoredFields) > 0 {
+		out.Set("ignored_fields", r.IgnoredFields)
+	}
+	return out
+}
+
+// Object is the edge as an answer lists it.
+func (e *Edge) Object() *canon.Object {
+	return canon.Obj("a_id", e.AID, "b_id", e.BID, "score", canon.Float(e.Score), "decision", e.Decision,
+		"evidence", e.Evidence, "distinctive_max", canon.Float(e.DistinctiveMax), "decision_id", e.DecisionID)
+}

@@ -1,0 +1,294 @@
+package resolve
+
+import (
+	"context"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/arche-ledger/arche/internal/canon"
+	"github.com/arche-ledger/arche/internal/fault"
+)
+
+// surfaced is a pair at or above the review floor, before its evidence is
+// written out.
+type surfaced struct {
+	i, j  int32
+	score float64 // rounded to 4 decimals
+}
+
+// run is one comparison being made.
+type run struct {
+	req     Request
+	plan    *plan
+	store   *store
+	a, b    *side
+	block   string
+	floor   float64
+	blocker *blocker // nil when every pair is scored
+
+	mu      sync.Mutex // guards what follows, which workers add up
+	pairs   int64
+	found   found
+	skipped int64
+	done    int64
+}
+
+// Compare scores the candidate pairs of two lists and returns those at or above
+// the review floor.
+func Compare(ctx context.Context, req Request) (*Result, error) {
+	r, err := prepare(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	pairs, err := r.score(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return r.result(ctx, pairs)
+}
+
+func prepare(ctx context.Context, req Request) (*run, error) {
+	p, block, err := requestPlan(&req)
+	if err != nil {
+		return nil, err
+	}
+	if req.IDField == "" {
+		req.IDField = DefaultIDField
+	}
+	r := &run{req: req, plan: p, block: block, floor: req.Threshold - ReviewMargin}
+	if err := r.read(ctx); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// requestPlan checks what a request says about how to compare.
+func requestPlan(req *Request) (*plan, string, error) {
+	switch {
+	case req.Entity != "" && len(req.Comparators) > 0:
+		return nil, "", fault.New(fault.Invalid, "entity and comparators are both given: each says how to compare, and one would silently win").
+			WithHint("pass one of the two")
+	case req.Entity == "" && len(req.Comparators) == 0:
+		return nil, "", fault.New(fault.Invalid, "neither entity nor comparators is given, so there is nothing to compare by").
+			WithHint("pass one of the two")
+	}
+	if req.Entity == "" {
+		p, err := customPlan(req.Comparators, req.PackVersion, req.Engine)
+		return p, BlockNone, err
+	}
+	p, err := planFor(req.Entity, req.PackVersion, req.Engine)
+	if err != nil {
+		return nil, "", err
+	}
+	if err := checkBackend(req.Backend); err != nil {
+		return nil, "", err
+	}
+	switch req.Block {
+	case "", BlockUnion:
+		return p, BlockUnion, nil
+	case BlockNone:
+		return p, BlockNone, nil
+	}
+	return nil, "", fault.New(fault.Invalid, "unknown blocking %s", canon.Repr(req.Block)).WithHint("accepted: %s, %s", BlockUnion, BlockNone)
+}
+
+func checkBackend(name string) error {
+	switch name {
+	case "", "arche", "auto":
+		return nil
+	case "splink":
+		return fault.New(fault.Invalid, "the splink backend needs the scratch database of the ledger engine and is not run from here").
+			WithHint("leave backend out to use the engine's own scorer")
+	}
+	return fault.New(fault.Invalid, "unknown backend %s; available: 'auto' (default), 'arche', 'splink'", canon.Repr(name))
+}
+
+// maxRows keeps row numbers in 32 bits.
+const maxRows = 1 << 30
+
+// ctxRows is how many rows pass between looks at the context.
+const ctxRows = 4096
+
+// read lays both lists out.
+func (r *run) read(ctx context.Context) error {
+	if len(r.req.A) > maxRows || len(r.req.B) > maxRows {
+		return fault.New(fault.Limit, "a list has more than %d records", maxRows)
+	}
+	var err error
+	if r.store, err = newStore(r.plan); err != nil {
+		return err
+	}
+	ring := newKeyring(r.plan)
+	var keys [2]keyed
+	sides := [2]*side{newSide(r.plan), newSide(r.plan)}
+	lists := [][]*canon.Object{r.req.A, r.req.B}
+	if r.req.Dedupe {
+		lists = lists[:1]
+	}
+	for n, list := range lists {
+		for i, rec := range list {
+			if i%ctxRows == 0 && ctx.Err() != nil {
+				return ctx.Err()
+			}
+			if rec == nil {
+				return fault.New(fault.Invalid, "record %d of list_%c is not an object", i, 'a'+n)
+			}
+			r.store.add(sides[n], rec)
+			if r.block == BlockUnion {
+				if err := ring.add(&keys[n], rec); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	r.a, r.b = sides[0], sides[len(lists)-1]
+	if err := r.store.seal(sides[:len(lists)]...); err != nil {
+		return err
+	}
+	if r.block == BlockUnion {
+		r.blocker = newBlocker(&keys[0], &keys[len(lists)-1], len(ring.words), len(ring.ids), r.req.Dedupe)
+	}
+	return nil
+}
+
+// chunkRows is how many rows of A a worker takes at a time.
+const chunkRows = 32
+
+// score screens every candidate pair on all processors. What it returns does
+// not depend on how many there are: workers keep the pairs of each chunk of rows
+// apart.
+func (r *run) score(ctx context.Context) ([]surfaced, error) {
+	rows := len(r.req.A)
+	chunks := make([][]surfaced, (rows+chunkRows-1)/chunkRows)
+	errs := make([]error, len(chunks))
+	var next atomic.Int64
+	var group errgroup.Group
+	for range min(workers(), max(1, len(chunks))) {
+		group.Go(func() error {
+			w := newWorker(r)
+			defer w.report()
+			for {
+				c := int(next.Add(1)) - 1
+				if c >= len(chunks) {
+					return nil
+				}
+				chunks[c], errs[c] = w.rows(ctx, c*chunkRows, min(rows, (c+1)*chunkRows))
+				if errs[c] != nil {
+					// Chunks before this one are taken and run to their end,
+					// so the first error is the same whoever meets it.
+					next.Store(int64(len(chunks)))
+					return nil
+				}
+				r.progress(int64(min(rows, (c+1)*chunkRows) - c*chunkRows))
+			}
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	for _, err := range errs {
+		if err != nil {
+			return nil, err
+		}
+	}
+	all := slices.Concat(chunks...)
+	slices.SortStableFunc(all, func(x, y surfaced) int {
+		switch {
+		case x.score > y.score:
+			return -1
+		case x.score < y.score:
+			return 1
+		}
+		return 0
+	})
+	return all, nil
+}
+
+// worker scores rows of A; one per goroutine.
+type worker struct {
+	r       *run
+	scorer  *scorer
+	seek    *seeker
+	every   []int32 // all rows of B, when nothing is blocked
+	pairs   int64
+	skipped int64
+	exact   bool
+}
+
+func newWorker(r *run) *worker {
+	w := &worker{r: r, scorer: newScorer(r.store, r.a, r.b, r.floor)}
+	if r.blocker != nil {
+		w.seek = newSeeker(r.blocker)
+		w.exact = r.blocker.overFull.pairs > 0 && r.blocker.overFull.pairs <= exactBelow
+		return w
+	}
+	w.every = make([]int32, r.b.n)
+	for j := range w.every {
+		w.every[j] = int32(j)
+	}
+	return w
+}
+
+// rows scores rows from up to to, and returns what surfaced in order.
+func (w *worker) rows(ctx context.Context, from, to int) ([]surfaced, error) {
+	var out []surfaced
+	for i := int32(from); i < int32(to); i++ {
+		list := w.candidates(i)
+		w.pairs += int64(len(list))
+		for n, j := range list {
+			if n%ctxRows == 0 && ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
+			score, ok, err := w.scorer.screen(i, j)
+			if err != nil {
+				return nil, err
+			}
+			if ok {
+				out = append(out, surfaced{i, j, round(score, 4)})
+			}
+		}
+		if w.exact {
+			w.skipped += w.seek.skipped(i)
+		}
+	}
+	return out, nil
+}
+
+func (w *worker) candidates(i int32) []int32 {
+	switch {
+	case w.seek != nil:
+		return w.seek.candidates(i)
+	case w.r.req.Dedupe:
+		return w.every[i+1:]
+	}
+	return w.every
+}
+
+// report adds up what the worker counted.
+func (w *worker) report() {
+	w.r.mu.Lock()
+	defer w.r.mu.Unlock()
+	w.r.pairs += w.pairs
+	w.r.skipped += w.skipped
+	if w.seek != nil {
+		w.r.found.h3 += w.seek.found.h3
+		w.r.found.token += w.seek.found.token
+		w.r.found.id += w.seek.found.id
+	}
+}
+
+func (r *run) progress(rows int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.done += rows
+	if r.req.Progress != nil {
+		r.req.Progress(r.done, int64(len(r.req.A)))
+	}
+}
+
+// workers is how many goroutines score.
+func workers() int { return runtime.GOMAXPROCS(0) }

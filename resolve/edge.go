@@ -1,0 +1,227 @@
+package resolve
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/arche-ledger/arche/internal/canon"
+	"github.com/arche-ledger/arche/internal/fault"
+)
+
+// judged is a pair's full verdict.
+type judged struct {
+	score       float64 // not rounded
+	decision    string
+	evidence    *canon.Object
+	distinctive float64 // not rounded
+}
+
+// judge computes everything about a surfaced pair.
+func (w *scorer) judge(i, j int32, threshold float64) (judged, error) {
+	if err := w.all(i, j); err != nil {
+		return judged{}, err
+	}
+	v := verdict{w: w, i: i, j: j, evidence: canon.NewObject()}
+	for c, s := range w.sims {
+		if !math.IsNaN(s) {
+			v.weigh(c, s)
+		}
+	}
+	if v.formConflict {
+		if v.idAgrees {
+			v.evidence.Set("legal_form_conflict_yielded", canon.Float(1))
+		} else {
+			v.conflict = true
+		}
+	}
+	score, ok := w.total()
+	if !ok {
+		return judged{}, nil
+	}
+	out := judged{score: score, decision: decisionReview, evidence: v.evidence, distinctive: v.distinctive}
+	if score >= threshold && v.distinctive >= DistinctiveFloor && !v.conflict {
+		out.decision = decisionMatch
+	}
+	return out, nil
+}
+
+// verdict gathers evidence over the comparators of one pair.
+type verdict struct {
+	w            *scorer
+	i, j         int32
+	evidence     *canon.Object
+	conflict     bool
+	formConflict bool
+	idAgrees     bool
+	distinctive  float64
+}
+
+func (v *verdict) set(key string, f float64, decimals int) {
+	v.evidence.Set(key, canon.Float(round(f, decimals)))
+}
+
+// weigh notes what one comparator's similarity says.
+func (v *verdict) weigh(c int, s float64) {
+	cmp := &v.w.p.comps[c]
+	key := cmp.label
+	if v.evidence.Has(key) {
+		key += "_" + cmp.kind.String()
+	}
+	v.set(key, s, 3)
+	if cmp.hasFloor && s < cmp.refutes {
+		v.set(key+"_conflict", s, 3)
+		if cmp.kind == kindLegalForm {
+			v.formConflict = true
+		} else {
+			v.conflict = true
+		}
+	}
+	switch cmp.kind {
+	case kindID:
+		v.idAgrees = v.idAgrees || s >= 1
+	case kindGeo:
+		v.distance(cmp)
+	case kindContainment:
+		v.conflict = v.conflict || s == 0
+	}
+	if cmp.distinctive {
+		v.distinguish(cmp, s)
+	}
+}
+
+// distance notes how far apart the points are, and that they are too far.
+func (v *verdict) distance(cmp *comparator) {
+	km, ok := distanceKm(v.w.a.points[cmp.geo][v.i], v.w.b.points[cmp.geo][v.j])
+	if !ok {
+		return
+	}
+	v.set("distance_km", km, 2)
+	if cmp.hasVeto && km > cmp.veto {
+		v.conflict = true
+		v.set("geo_conflict_km", km, 2)
+	}
+}
+
+// distinguish bounds what agreement means by how rare the agreed words are.
+func (v *verdict) distinguish(cmp *comparator, s float64) {
+	bounded := s
+	if cmp.rawColumn >= 0 {
+		col := &v.w.s.cols[cmp.rawColumn]
+		a, b := v.w.a.refs[cmp.rawColumn][v.i], v.w.b.refs[cmp.rawColumn][v.j]
+		if a >= 0 && b >= 0 && !col.blank[a] && !col.blank[b] {
+			bounded = min(s, v.w.s.commonRarity(col, a, b))
+			v.phrase(col, a, b)
+		}
+	}
+	v.distinctive = max(v.distinctive, bounded)
+}
+
+// phrase notes the common phrase that is rarer than any common word.
+func (v *verdict) phrase(col *column, a, b int32) {
+	s := v.w.s
+	id, d := s.bestPhrase(col, a, b)
+	if id < 0 {
+		return
+	}
+	sets := s.ruleSets(col)
+	if d > s.toks.rarestShared(sets.at(a), sets.at(b)) {
+		v.evidence.Set("name_phrase", s.phrases.text[id])
+		v.set("name_phrase_rarity", d, 3)
+	}
+}
+
+// sealer computes decision ids under one set of pins.
+type sealer struct {
+	pins []byte
+	buf  []byte
+	keys []string
+}
+
+func newSealer(pins *canon.Object) (*sealer, error) {
+	b, err := canon.Published(pins)
+	if err != nil {
+		return nil, badText(err)
+	}
+	return &sealer{pins: b}, nil
+}
+
+func badText(err error) error {
+	return fault.Wrap(err, fault.Invalid, "an id, a field name or a comparator holds text that is not valid UTF-8")
+}
+
+// id is the content address of an edge: the hash of its published form with the
+// pins it was made under.
+func (s *sealer) id(e *Edge) (string, error) {
+	b, err := appendPublished(append(s.buf[:0], `{"a_id":`...), e.AID)
+	if err != nil {
+		return "", err
+	}
+	if b, err = appendPublished(append(b, `,"b_id":`...), e.BID); err != nil {
+		return "", err
+	}
+	b = append(b, `,"decision":"`...)
+	b = append(b, e.Decision...)
+	b = append(b, `","distinctive_max":`...)
+	b = appendFixed(b, e.DistinctiveMax)
+	b = append(b, `,"evidence":`...)
+	if b, err = s.appendEvidence(b, e.Evidence); err != nil {
+		return "", err
+	}
+	b = append(b, `,"pins":`...)
+	b = append(b, s.pins...)
+	b = append(b, `,"schema":"arche.crosswalk_edge.v1","score":`...)
+	b = appendFixed(b, e.Score)
+	b = append(b, '}')
+	s.buf = b
+	sum := sha256.Sum256(b)
+	return "xwd:sha256:" + hex.EncodeToString(sum[:]), nil
+}
+
+func appendFixed(b []byte, f float64) []byte {
+	b = append(b, '"')
+	if math.IsNaN(f) || math.IsInf(f, 0) {
+		b = append(b, canon.FixedText(f, 4)...)
+	} else {
+		b = strconv.AppendFloat(b, f, 'f', 4, 64)
+	}
+	return append(b, '"')
+}
+
+func (s *sealer) appendEvidence(b []byte, e *canon.Object) ([]byte, error) {
+	s.keys = s.keys[:0]
+	for k := range e.All() {
+		s.keys = append(s.keys, k)
+	}
+	slices.Sort(s.keys)
+	b = append(b, '{')
+	for i, k := range s.keys {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		var err error
+		if b, err = appendPublished(b, k); err != nil {
+			return b, err
+		}
+		b = append(b, ':')
+		switch v := e.Value(k).(type) {
+		case canon.Float:
+			b = appendFixed(b, float64(v))
+		default:
+			if b, err = appendPublished(b, v); err != nil {
+				return b, err
+			}
+		}
+	}
+	return append(b, '}'), nil
+}
+
+func appendPublished(b []byte, v any) ([]byte, error) {
+	p, err := canon.Published(v)
+	if err != nil {
+		return b, badText(err)
+	}
+	return append(b, p...), nil
+}

@@ -1,0 +1,228 @@
+package resolve
+
+import (
+	"strings"
+	"sync"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/arche-ledger/arche/internal/canon"
+	"github.com/arche-ledger/arche/internal/text"
+	"github.com/arche-ledger/arche/packs"
+)
+
+// equivalent is the confidence from which two names are spellings of one.
+const equivalent = 0.8
+
+// groupSet is a set of equivalence groups.
+type groupSet [2]uint64
+
+func (g groupSet) has(i int16) bool { return g[i>>6]&(1<<(i&63)) != 0 }
+
+// spellings is the table of equivalent name spellings.
+type spellings struct {
+	key    map[string]int16    // the group a spelling leads to
+	member map[string]groupSet // the groups a spelling stands in
+}
+
+var nameSpellings = sync.OnceValues(func() (*spellings, error) {
+	t, err := packs.NameEquivalenceTable()
+	if err != nil {
+		return nil, err
+	}
+	s := &spellings{key: make(map[string]int16), member: make(map[string]groupSet)}
+	for i, group := range t.Groups {
+		for _, w := range group {
+			m := s.member[w]
+			m[i>>6] |= 1 << (i & 63)
+			s.member[w] = m
+		}
+	}
+	for w, g := range t.Key {
+		s.key[w] = int16(g)
+	}
+	return s, nil
+})
+
+// nameWord is one word of a name form.
+type nameWord struct {
+	group  int16    // the group it leads to, -1 none
+	member groupSet // the groups it stands in
+	text   text.Prepared
+}
+
+// nameWords numbers the words of name forms.
+type nameWords struct {
+	table *spellings
+	ids   map[string]int32
+	words []nameWord
+}
+
+func newNameWords() (*nameWords, error) {
+	t, err := nameSpellings()
+	return &nameWords{table: t, ids: make(map[string]int32)}, err
+}
+
+func (w *nameWords) id(s string) int32 {
+	if id, ok := w.ids[s]; ok {
+		return id
+	}
+	s = strings.Clone(s)
+	word := nameWord{group: -1, member: w.table.member[s], text: text.Prepare(s)}
+	if g, ok := w.table.key[s]; ok {
+		word.group = g
+	}
+	id := int32(len(w.words))
+	w.ids[s] = id
+	w.words = append(w.words, word)
+	return id
+}
+
+// nameForm is the form in which spellings are compared: "Last, First" turned
+// round, without accents, lower case.
+func nameForm(s string) string {
+	s = text.Strip(s)
+	if s == "" {
+		return ""
+	}
+	if i := strings.IndexByte(s, ','); i >= 0 {
+		l, r := text.Strip(s[:i]), text.Strip(s[i+1:])
+		if l != "" && r != "" {
+			s = r + " " + l
+		}
+	}
+	return lowerTitle(text.Strip(text.Collapse(text.StripMarks(s))))
+}
+
+// lowerTitle is lower case by way of title case, which turns a sharp s or a
+// dotless i that starts a word into what their capitals turn into.
+func lowerTitle(s string) string {
+	plain := true
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			plain = false
+			break
+		}
+	}
+	if plain {
+		return strings.ToLower(s)
+	}
+	var b strings.Builder
+	inWord := false
+	for _, r := range s {
+		switch {
+		case inWord:
+			b.WriteString(text.Lower(string(r)))
+		case r == 'ß':
+			b.WriteString("Ss")
+		default:
+			b.WriteRune(unicode.ToTitle(r))
+		}
+		inWord = unicode.IsUpper(r) || unicode.IsLower(r) || unicode.IsTitle(r) ||
+			unicode.In(r, unicode.Other_Lowercase, unicode.Other_Uppercase)
+	}
+	return text.Lower(b.String())
+}
+
+// nameScratch is what comparing name forms needs beside the forms; one per
+// goroutine.
+type nameScratch struct {
+	used    []bool
+	matcher text.Matcher
+}
+
+// mayBeEquivalent reports whether enough words of the two names lead to each
+// other for equivalence to be possible, and how many do.
+func (w *nameWords) matched(a, b []int32, s *nameScratch) int {
+	if cap(s.used) < len(b) {
+		s.used = make([]bool, len(b)*2)
+	}
+	used := s.used[:len(b)]
+	clear(used)
+	n := 0
+	for _, t := range a {
+		g := w.words[t].group
+		for k, u := range b {
+			if used[k] || !(g < 0 && t == u || g >= 0 && w.words[u].member.has(g)) {
+				continue
+			}
+			used[k] = true
+			n++
+			break
+		}
+	}
+	return n
+}
+
+// equivalence returns the confidence that two name forms are spellings of one
+// name, or false. forms are the whole forms, a and b their words.
+func (w *nameWords) equivalence(formA, formB *text.Prepared, a, b []int32, s *nameScratch) (float64, bool) {
+	if formA.Text() == "" || formB.Text() == "" {
+		return 0, false
+	}
+	if formA.Text() == formB.Text() {
+		return 1, true
+	}
+	longest := max(len(a), len(b))
+	n := w.matched(a, b, s)
+	// The similarity term gives at most 0.4: fewer than two thirds cannot do.
+	if 3*n < 2*longest {
+		return 0, false
+	}
+	e := float64(n) / float64(longest)
+	j := w.closest(formA, formB, a, b, s)
+	c := min(float64(e*0.6)+float64(j*0.4), 1)
+	if c < equivalent {
+		return 0, false
+	}
+	return canon.Round(c, 4), true
+}
+
+// closest is the greatest Jaro-Winkler similarity of the whole forms and of any
+// two words.
+func (w *nameWords) closest(formA, formB *text.Prepared, a, b []int32, s *nameScratch) float64 {
+	for _, t := range a {
+		for _, u := range b {
+			if t == u {
+				return 1
+			}
+		}
+	}
+	best := s.matcher.JaroWinkler(formA, formB)
+	for _, t := range a {
+		for _, u := range b {
+			best = max(best, s.matcher.JaroWinkler(&w.words[t].text, &w.words[u].text))
+		}
+	}
+	return best
+}
+
+// compareNames is the name similarity of two single texts.
+func compareNames(a, b string) (float64, error) {
+	x, y := text.Norm(a), text.Norm(b)
+	if x == "" || y == "" {
+		return 0, nil
+	}
+	if x == y {
+		return 1, nil
+	}
+	words, err := newNameWords()
+	if err != nil {
+		return 0, err
+	}
+	fa, fb := text.Prepare(nameForm(a)), text.Prepare(nameForm(b))
+	var s nameScratch
+	if c, ok := words.equivalence(&fa, &fb, words.ofForm(fa.Text()), words.ofForm(fb.Text()), &s); ok {
+		return c, nil
+	}
+	return text.Fuzzy(x, y), nil
+}
+
+func (w *nameWords) ofForm(form string) []int32 {
+	fields := text.Fields(form)
+	out := make([]int32, len(fields))
+	for i, f := range fields {
+		out[i] = w.id(f)
+	}
+	return out
+}

@@ -1,0 +1,397 @@
+package resolve
+
+import (
+	"math"
+	"strings"
+
+	"github.com/arche-ledger/arche/internal/fault"
+	"github.com/arche-ledger/arche/internal/text"
+)
+
+// slack keeps a bound from discarding a pair that rounding would keep.
+const slack = 1e-9
+
+// scorer scores pairs of two sides. One per goroutine; it does not allocate
+// while it scores.
+type scorer struct {
+	s       *store
+	p       *plan
+	a, b    *side
+	floor   float64 // review floor
+	sims    []float64
+	pending []int
+	match   []text.Matcher // by comparator
+	names   nameScratch
+	addr    addressScratch
+	rival   rivalScratch
+	order   []int // comparators whose similarity is costly, cheapest first
+}
+
+func newScorer(s *store, a, b *side, floor float64) *scorer {
+	p := s.plan
+	w := &scorer{s: s, p: p, a: a, b: b, floor: floor, sims: make([]float64, len(p.comps)), match: make([]text.Matcher, len(p.comps))}
+	for _, k := range [...]kind{kindPlaceName, kindName, kindAddress} {
+		for i := range p.comps {
+			if p.comps[i].kind == k && !p.comps[i].off {
+				w.order = append(w.order, i)
+			}
+		}
+	}
+	return w
+}
+
+func costly(k kind) bool { return k == kindPlaceName || k == kindName || k == kindAddress }
+
+// screen computes the score of a pair, unless it cannot reach the floor. ok is
+// false when the pair is not surfaced.
+func (w *scorer) screen(i, j int32) (score float64, ok bool, err error) {
+	weight, most := 0.0, 0.0 // weight of what applies; most the sum can become
+	w.pending = w.pending[:0]
+	for c := range w.p.comps {
+		cmp := &w.p.comps[c]
+		if cmp.noField {
+			return 0, false, cmp.lateError()
+		}
+		if costly(cmp.kind) && !cmp.off {
+			w.sims[c] = nothing
+			if w.a.refs[cmp.column][i] < 0 || w.b.refs[cmp.column][j] < 0 {
+				continue
+			}
+			most += max(cmp.weight, 0)
+			w.sims[c] = 0
+		} else {
+			s, err := w.similarity(c, i, j)
+			w.sims[c] = s
+			if err != nil {
+				return 0, false, err
+			}
+			if math.IsNaN(s) {
+				continue
+			}
+			most += cmp.weight * s
+		}
+		if !cmp.weighs {
+			return 0, false, cmp.weightError()
+		}
+		weight += cmp.weight
+	}
+	prune := weight > 0
+	limit := (w.floor - slack) * weight
+	if prune && most < limit {
+		return 0, false, nil
+	}
+	for _, c := range w.order {
+		if math.IsNaN(w.sims[c]) {
+			continue
+		}
+		cmp := &w.p.comps[c]
+		wt := max(cmp.weight, 0)
+		if prune && wt > 0 {
+			if bound := w.bound(c, i, j); most-wt*(1-bound) < limit {
+				return 0, false, nil
+			}
+		}
+		s, err := w.similarity(c, i, j)
+		if err != nil {
+			return 0, false, err
+		}
+		w.sims[c] = s
+		most += cmp.weight*s - wt
+		if prune && most < limit {
+			return 0, false, nil
+		}
+	}
+	score, ok = w.total()
+	return score, ok && !(score < w.floor), nil
+}
+
+// total is the weighted mean of the similarities, in the comparators' order.
+func (w *scorer) total() (score float64, ok bool) {
+	num, den := 0.0, 0.0
+	for c, s := range w.sims {
+		if math.IsNaN(s) {
+			continue
+		}
+		wt := w.p.comps[c].weight
+		num += float64(wt * s)
+		den += wt
+	}
+	if den == 0 {
+		return 0, false
+	}
+	return num / den, true
+}
+
+// all computes every similarity of a pair.
+func (w *scorer) all(i, j int32) error {
+	for c := range w.p.comps {
+		cmp := &w.p.comps[c]
+		if cmp.noField {
+			return cmp.lateError()
+		}
+		s, err := w.similarity(c, i, j)
+		if err != nil {
+			return err
+		}
+		if !math.IsNaN(s) && !cmp.weighs {
+			return cmp.weightError()
+		}
+		w.sims[c] = s
+	}
+	return nil
+}
+
+// similarity compares a pair by one comparator; nothing when it does not apply.
+func (w *scorer) similarity(c int, i, j int32) (float64, error) {
+	cmp := &w.p.comps[c]
+	if cmp.off {
+		return nothing, nil
+	}
+	if cmp.kind == kindGeo {
+		km, ok := distanceKm(w.a.points[cmp.geo][i], w.b.points[cmp.geo][j])
+		if !ok {
+			return nothing, nil
+		}
+		return nearness(km, cmp.decay), nil
+	}
+	ra, rb := w.a.refs[cmp.column][i], w.b.refs[cmp.column][j]
+	if ra < 0 || rb < 0 {
+		return nothing, nil
+	}
+	if cmp.kind == kindContainment {
+		return w.containment(c, i, j, ra, rb)
+	}
+	return w.compare(c, i, j, ra, rb), nil
+}
+
+// compare compares two values that are both there.
+func (w *scorer) compare(c int, i, j, ra, rb int32) float64 {
+	cmp, f, col := &w.p.comps[c], &w.s.feats[c], &w.s.cols[w.p.comps[c].column]
+	switch cmp.kind {
+	case kindName:
+		return w.name(c, col, ra, rb)
+	case kindPlaceName:
+		return w.placeName(c, &col.norms[ra], &col.norms[rb])
+	case kindTFToken:
+		return w.weightedTokens(cmp, col, ra, rb)
+	case kindTokenSet:
+		return w.tokenSet(col, ra, rb)
+	case kindID, kindEmail, kindCategory:
+		return equalKeys(f.keys[ra], f.keys[rb])
+	case kindType, kindPremises:
+		if f.keys[ra] < 0 || f.keys[rb] < 0 {
+			return nothing
+		}
+		return equalKeys(f.keys[ra], f.keys[rb])
+	case kindLegalForm:
+		return w.s.forms.compare(legalForm(f.keys[ra]), legalForm(f.keys[rb]))
+	case kindPhone:
+		return comparePhones(f.phones[ra], f.phones[rb])
+	case kindDate:
+		return compareDates(&f.dates[ra], &f.dates[rb])
+	case kindAddress:
+		return f.addresses.compare(ra, rb, &w.addr)
+	case kindPostcode:
+		return comparePostcodes(f.postcodes[ra], f.postcodes[rb], func() float64 { return w.doubt(cmp, i, j) })
+	case kindQualifier:
+		if !f.hasQual[ra] || !f.hasQual[rb] {
+			return nothing
+		}
+		return w.placeName(c, &f.quals[ra], &f.quals[rb])
+	case kindSpec:
+		return cmp.product.compareSpecs(&f.specs[ra], &f.specs[rb])
+	case kindCode:
+		return w.code(cmp, f, ra, rb)
+	case kindRival:
+		return w.rivals(cmp, col, ra, rb)
+	}
+	return nothing
+}
+
+func equalKeys(a, b int32) float64 {
+	if a >= 0 && a == b {
+		return 1
+	}
+	return 0
+}
+
+func (w *scorer) doubt(cmp *comparator, i, j int32) float64 {
+	return doubt(w.a.points[cmp.geo][i], w.b.points[cmp.geo][j], cmp.boundary)
+}
+
+func (w *scorer) containment(c int, i, j, ra, rb int32) (float64, error) {
+	cmp, f := &w.p.comps[c], &w.s.feats[c]
+	a, b := &f.admin[ra], &f.admin[rb]
+	if a.empty || b.empty {
+		return nothing, nil
+	}
+	for _, p := range [...]*adminPath{a, b} {
+		if p.invalid != "" {
+			return 0, fault.New(fault.Invalid, "field %q holds %s where an administrative path belongs", cmp.field, p.invalid).
+				WithHint("give an object with the keys admin1, admin2, settlement, outermost first; each may be left out")
+		}
+	}
+	return compareAdmin(a, b, func() float64 { return w.doubt(cmp, i, j) }), nil
+}
+
+func (w *scorer) placeName(c int, a, b *text.Prepared) float64 {
+	switch {
+	case a.Text() == "" || b.Text() == "":
+		return 0
+	case a == b || a.Text() == b.Text():
+		return 1
+	}
+	return w.match[c].Fuzzy(a, b)
+}
+
+func (w *scorer) name(c int, col *column, ra, rb int32) float64 {
+	a, b := &col.norms[ra], &col.norms[rb]
+	switch {
+	case a.Text() == "" || b.Text() == "":
+		return 0
+	case ra == rb || a.Text() == b.Text():
+		return 1
+	}
+	if s, ok := w.s.words.equivalence(&col.forms[ra], &col.forms[rb], col.words.at(ra), col.words.at(rb), &w.names); ok {
+		return s
+	}
+	return w.match[c].Fuzzy(a, b)
+}
+
+func (w *scorer) weightedTokens(cmp *comparator, col *column, ra, rb int32) float64 {
+	t := w.s.toks
+	s := t.weighted(col.plain.at(ra), col.plain.at(rb))
+	if w.p.rarity.possessive {
+		s = max(s, t.weighted(col.joint.at(ra), col.joint.at(rb)))
+	}
+	if cmp.hausa {
+		s = max(s, w.s.keyedTokens(col, ra, rb))
+	}
+	return s
+}
+
+func (w *scorer) tokenSet(col *column, ra, rb int32) float64 {
+	sets := w.s.ruleSets(col)
+	a, b := sets.at(ra), sets.at(rb)
+	if len(a) == 0 || len(b) == 0 {
+		return 0
+	}
+	return float64(w.s.toks.countShared(a, b)) / float64(min(len(a), len(b)))
+}
+
+func (w *scorer) code(cmp *comparator, f *features, ra, rb int32) float64 {
+	a, b := f.codes.at(ra), f.codes.at(rb)
+	if len(a) == 0 || len(b) == 0 {
+		return nothing
+	}
+	table := w.s.tables[cmp.category]
+	best := 0.0
+	w.s.codes.shared(a, b, func(id int32) {
+		best = max(best, table.worth(table.df[w.s.codes.text[id]]))
+	})
+	return best
+}
+
+// dialPrefixes are the country codes that a leading zero stands for.
+var dialPrefixes = [...]string{"234", "233", "254", "27", "225", "221"}
+
+func comparePhones(a, b string) float64 {
+	if a == "" || b == "" {
+		return 0
+	}
+	if a == b || sameDialled(a, b) || sameDialled(b, a) {
+		return 1
+	}
+	return 0
+}
+
+func sameDialled(international, local string) bool {
+	rest, ok := strings.CutPrefix(local, "0")
+	if !ok {
+		return false
+	}
+	for _, p := range dialPrefixes {
+		if strings.HasPrefix(international, p) && international[len(p):] == rest {
+			return true
+		}
+	}
+	return false
+}
+
+// rivalScratch holds token lists while rivalry is judged.
+type rivalScratch struct{ onlyA, onlyB, a, b []int32 }
+
+// rivals is 0 when each side has a rare word of its own that is no form of the
+// other's words, so that what both share is only what they sell; else nothing.
+func (w *scorer) rivals(cmp *comparator, col *column, ra, rb int32) float64 {
+	t, r := w.s.toks, &w.rival
+	allA, allB := w.s.ruleSets(col).at(ra), w.s.ruleSets(col).at(rb)
+	r.onlyA, r.onlyB = minus(r.onlyA[:0], allA, allB), minus(r.onlyB[:0], allB, allA)
+	r.a = t.unrelated(r.a[:0], r.onlyA, r.onlyB)
+	r.b = t.unrelated(r.b[:0], r.onlyB, allA)
+	if len(r.a) == 0 || len(r.b) == 0 {
+		return nothing
+	}
+	cut := float64(cmp.rivalFloor * w.s.ceiling)
+	if w.s.sharedRarity(col, ra, rb) >= cut {
+		return nothing
+	}
+	if w.rarestName(r.a) >= cut && w.rarestName(r.b) >= cut {
+		return 0
+	}
+	return nothing
+}
+
+// rarestName is the rarity of the rarest token that is no ordinary English
+// word, below any cut when there is none.
+func (w *scorer) rarestName(ids []int32) float64 {
+	best := math.Inf(-1)
+	for _, id := range ids {
+		if w.s.ordinary[id] == 0 {
+			best = max(best, w.s.toks.rarity[id])
+		}
+	}
+	return best
+}
+
+// minus is the tokens of a that are not in b.
+func minus(out, a, b []int32) []int32 {
+	for _, x := range a {
+		if !containsID(b, x) {
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
+func containsID(list []int32, x int32) bool {
+	for _, y := range list {
+		if x == y {
+			return true
+		}
+	}
+	return false
+}
+
+// unrelated keeps the tokens of a that neither contain nor are contained in a
+// token of b.
+func (t *tokens) unrelated(out, a, b []int32) []int32 {
+	for _, x := range a {
+		related := false
+		for _, y := range b {
+			if strings.Contains(t.text[x], t.text[y]) || strings.Contains(t.text[y], t.text[x]) {
+				related = true
+				break
+			}
+		}
+		if !related {
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
+// bound is an upper bound of a costly similarity, cheaper than it.
+func (w *scorer) bound(c int, i, j int32) float64 {
+	return 1
+}

@@ -1,0 +1,355 @@
+package resolve
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/arche-ledger/arche/internal/canon"
+	"github.com/arche-ledger/arche/internal/text"
+	"github.com/arche-ledger/arche/packs"
+)
+
+// store holds the features of all records of a call: every distinct value of a
+// field is read once, records hold numbers of values.
+type store struct {
+	plan    *plan
+	toks    *tokens // of names, for rarity
+	phrases *tokens // word pairs that the phrase table counts
+	words   *nameWords
+	keys    *tokens // ids, e-mails, categories and other texts that agree or not
+	codes   *tokens
+	cols    []column
+	feats   []features // by comparator
+	tables  map[string]*codeTable
+	forms   *formTable
+	hausa   *packs.Orthography
+	domains map[string]*vocabulary
+
+	// What calibration counts: plain tokens of the fields that weigh tokens.
+	counts   []int64 // by token
+	total    int64
+	tfPin    string
+	ceiling  float64 // rarity of the rarest counted token
+	english  *packs.Table
+	ordinary []int8 // by token: 1 for an ordinary English word
+}
+
+// side is one list: for each record and column the number of its value.
+type side struct {
+	n      int
+	refs   [][]int32 // by column; -1 where the value is missing
+	points [][]point // by pair of coordinate fields
+}
+
+// column is one field as comparators read it.
+type column struct {
+	spec  columnSpec
+	strip *vocabulary
+	index map[string]int32
+
+	norms   []text.Prepared
+	forms   []text.Prepared // name forms
+	words   spans           // of name forms
+	plain   spans           // token sets
+	joint   spans           // token sets with joined possessives, when the table has that rule
+	high    []float64       // rarity of the rarest token that is rare
+	pairs   spans           // phrases
+	spelled [][]spellingKey // keys under spelling rules, when a comparator asks for them
+	blank   []bool          // raw value that counts as absent when rarity is asked
+
+	// For calibration: how many records hold the value, and tokens that occur
+	// more than once in it, each further time.
+	uses  []int64
+	twice spans
+	nulls int64 // records where the field is there and null
+}
+
+// features are one comparator's readings of its column's values.
+type features struct {
+	keys      []int32 // -1 for an empty key, which agrees with nothing
+	phones    []string
+	dates     []date
+	addresses addresses
+	postcodes []postcode
+	specs     []specs
+	codes     spans
+	quals     []text.Prepared
+	hasQual   []bool
+	admin     []adminPath
+}
+
+func newStore(p *plan) (*store, error) {
+	words, err := newNameWords()
+	if err != nil {
+		return nil, err
+	}
+	forms, err := legalForms()
+	if err != nil {
+		return nil, err
+	}
+	s := &store{plan: p, toks: newTokens(), phrases: newTokens(), words: words, keys: newTokens(), codes: newTokens(),
+		forms: forms, feats: make([]features, len(p.comps)), tables: make(map[string]*codeTable), domains: make(map[string]*vocabulary)}
+	domains, err := packs.TypeDomains(p.vocabularyVersion())
+	if err != nil {
+		return nil, err
+	}
+	for name, d := range domains {
+		s.domains[name] = &vocabulary{synonyms: d.Synonyms, pin: d.Pin}
+	}
+	languages, err := packs.Orthographies()
+	if err != nil {
+		return nil, err
+	}
+	if rules, ok := languages["hausa"]; ok {
+		s.hausa = &rules
+	}
+	for _, spec := range p.columns {
+		s.cols = append(s.cols, column{spec: spec, strip: s.domains[spec.stripType], index: make(map[string]int32)})
+	}
+	return s, nil
+}
+
+// vocabularyVersion is the version of the type words.
+func (p *plan) vocabularyVersion() string {
+	if p.v2 {
+		return PackVersion010
+	}
+	return p.packVersion
+}
+
+func newSide(p *plan) *side {
+	return &side{refs: make([][]int32, len(p.columns)), points: make([][]point, len(p.geoPairs))}
+}
+
+// add reads a record into its side.
+func (s *store) add(to *side, rec *canon.Object) {
+	to.n++
+	for i := range s.cols {
+		ref := s.ref(i, rec)
+		to.refs[i] = append(to.refs[i], ref)
+		if s.cols[i].spec.counted {
+			s.cols[i].count(ref, rec)
+		}
+	}
+	for i, f := range s.plan.geoPairs {
+		to.points[i] = append(to.points[i], s.plan.point(rec, f))
+	}
+}
+
+// ref returns the number of the record's value in a column, -1 when missing.
+func (s *store) ref(col int, rec *canon.Object) int32 {
+	c := &s.cols[col]
+	v, ok := s.plan.value(rec, c.spec.field)
+	if !ok {
+		return -1
+	}
+	str := canon.Text(v)
+	if ref, ok := c.index[str]; ok {
+		return ref
+	}
+	stripped := c.stripped(str)
+	ref := int32(-1)
+	if stripped != "" || c.spec.stripType == "" && !c.spec.stripQualifier {
+		ref = s.read(col, v, str, stripped)
+	}
+	c.index[strings.Clone(str)] = ref
+	return ref
+}
+
+// count notes a use of a value. A null counts as the text that stands for it.
+func (c *column) count(ref int32, rec *canon.Object) {
+	if ref >= 0 {
+		c.uses[ref]++
+	} else if v, ok := rec.Get(c.spec.field); ok && v == nil {
+		c.nulls++
+	}
+}
+
+// value returns a field's value unless it is missing: absent, null or the empty
+// text.
+func (p *plan) value(rec *canon.Object, field string) (any, bool) {
+	v, ok := rec.Get(field)
+	if !ok || v == nil || v == "" {
+		return nil, false
+	}
+	return v, true
+}
+
+func (p *plan) point(rec *canon.Object, f geoFields) point { return readPoint(rec, f) }
+
+func (c *column) stripped(s string) string {
+	if c.spec.stripQualifier {
+		s, _, _ = splitQualifier(s)
+	}
+	if c.strip != nil {
+		s = c.strip.strip(s)
+	}
+	return s
+}
+
+// read computes the features of a new value and returns its number.
+func (s *store) read(col int, v any, raw, stripped string) int32 {
+	c := &s.cols[col]
+	ref := c.size()
+	c.blank = append(c.blank, !truthy(v))
+	spec := c.spec
+	norm := ""
+	if spec.norm || spec.lexicon || spec.tokens || spec.rarity {
+		norm = text.Norm(stripped)
+	}
+	if spec.norm {
+		c.norms = append(c.norms, text.Prepare(norm))
+	}
+	if spec.lexicon {
+		s.readForm(c, stripped, norm)
+	}
+	if spec.tokens || spec.rarity {
+		s.readTokens(c, norm)
+	}
+	for i := range s.plan.comps {
+		if cmp := &s.plan.comps[i]; cmp.column == col && cmp.kind != kindGeo && !cmp.noField {
+			s.readFeature(i, v, stripped)
+		}
+	}
+	return ref
+}
+
+func (c *column) size() int32 { return int32(len(c.blank)) }
+
+func (s *store) readForm(c *column, stripped, norm string) {
+	form := nameForm(stripped)
+	if form == norm && c.spec.norm {
+		c.forms = append(c.forms, c.norms[len(c.norms)-1])
+	} else {
+		c.forms = append(c.forms, text.Prepare(form))
+	}
+	c.words.add(s.words.ofForm(form))
+}
+
+func (s *store) readTokens(c *column, norm string) {
+	list := text.Tokens(norm)
+	ids := make([]int32, 0, len(list)+2)
+	for _, t := range list {
+		ids = append(ids, s.toks.id(t))
+	}
+	if c.spec.counted {
+		c.uses = append(c.uses, 0)
+		c.twice.add(repeats(ids))
+	}
+	c.plain.add(s.toks.set(ids))
+	if c.spec.hausa {
+		c.spelled = append(c.spelled, spellingKeys(s.hausa, list))
+	}
+	if !s.plan.rarity.possessive {
+		return
+	}
+	ids = ids[:0]
+	for _, t := range text.PossessiveTokens(norm) {
+		ids = append(ids, s.toks.id(t))
+	}
+	c.joint.add(s.toks.set(ids))
+	if c.spec.rarity && s.plan.rarity.phrases != nil {
+		s.readPhrases(c, norm)
+	}
+}
+
+// repeats returns each further occurrence of a number that occurred before.
+func repeats(ids []int32) []int32 {
+	var out []int32
+	for i, id := range ids {
+		if slices.Contains(ids[:i], id) {
+			out = append(out, id)
+		}
+	}
+	return out
+}
+
+func (s *store) readPhrases(c *column, norm string) {
+	list := text.Tokens(text.JoinPossessives(norm))
+	var ids []int32
+	for i := 0; i+1 < len(list); i++ {
+		phrase := list[i] + " " + list[i+1]
+		count, ok := s.plan.rarity.phrases.Count(phrase)
+		if !ok {
+			continue
+		}
+		id := s.phrases.id(phrase)
+		if int(id) == len(s.phrases.rarity) {
+			s.phrases.rarity = append(s.phrases.rarity, distinctiveness(count/s.plan.rarity.phrases.Total))
+		}
+		ids = append(ids, id)
+	}
+	c.pairs.add(s.phrases.set(ids))
+}
+
+// readFeature computes what comparator i needs of a value beside norms and
+// tokens.
+func (s *store) readFeature(i int, v any, stripped string) {
+	cmp, f := &s.plan.comps[i], &s.feats[i]
+	switch cmp.kind {
+	case kindID:
+		f.keys = append(f.keys, s.key(text.Nid(stripped)))
+	case kindEmail:
+		f.keys = append(f.keys, s.key(text.Lower(text.Strip(stripped))))
+	case kindCategory:
+		f.keys = append(f.keys, s.key(categoryKey(stripped)))
+	case kindPhone:
+		f.phones = append(f.phones, text.Nid(stripped))
+	case kindType:
+		key := ""
+		if d := s.domains[cmp.domain]; d != nil {
+			key, _ = d.remove(stripped)
+		}
+		f.keys = append(f.keys, s.key(key))
+	case kindLegalForm:
+		f.keys = append(f.keys, int32(s.forms.read(stripped)))
+	case kindPremises:
+		f.keys = append(f.keys, s.key(readPremises(stripped)))
+	case kindDate:
+		f.dates = append(f.dates, parseDate(stripped))
+	case kindAddress:
+		f.addresses.add(stripped)
+	case kindPostcode:
+		f.postcodes = append(f.postcodes, readPostcode(stripped))
+	case kindQualifier:
+		_, q, ok := splitQualifier(stripped)
+		f.quals = append(f.quals, text.Prepare(text.Norm(q)))
+		f.hasQual = append(f.hasQual, ok)
+	case kindContainment:
+		f.admin = append(f.admin, readAdminPath(v))
+	case kindSpec:
+		f.specs = append(f.specs, cmp.product.specs(stripped))
+	case kindCode:
+		var ids []int32
+		for _, c := range cmp.product.codes(stripped) {
+			ids = append(ids, s.codes.id(c))
+		}
+		f.codes.add(s.codes.set(ids))
+	}
+}
+
+func (s *store) key(k string) int32 {
+	if k == "" {
+		return -1
+	}
+	return s.keys.id(k)
+}
+
+// categoryKey brings spellings of a category together: case, and runs of space,
+// underscore and hyphen.
+func categoryKey(s string) string {
+	var b strings.Builder
+	gap := false
+	for _, r := range s {
+		if r == '_' || r == '-' || text.IsSpace(r) {
+			if !gap {
+				b.WriteByte(' ')
+			}
+			gap = true
+			continue
+		}
+		gap = false
+		b.WriteRune(r)
+	}
+	return caseFold(text.Strip(b.String()))
+}

@@ -1,0 +1,204 @@
+package resolve
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/arche-ledger/arche/packs"
+)
+
+// distinctiveness is how much agreement on something of this rate means: 0 for
+// one in one, 1 for one in 100,000 and rarer.
+func distinctiveness(rate float64) float64 {
+	return min(1, max(0, -log10(max(rate, 1e-12))/5))
+}
+
+// tokens gives each distinct token a number, and once sealed numbers them in
+// byte order, so that sums run in the same order whatever came first.
+type tokens struct {
+	ids    map[string]int32
+	text   []string
+	rarity []float64 // by token; filled by weigh
+	sealed bool
+}
+
+func newTokens() *tokens { return &tokens{ids: make(map[string]int32)} }
+
+func (t *tokens) id(s string) int32 {
+	if id, ok := t.ids[s]; ok {
+		return id
+	}
+	s = strings.Clone(s)
+	id := int32(len(t.text))
+	t.ids[s] = id
+	t.text = append(t.text, s)
+	return id
+}
+
+// before reports whether token a sorts before token b.
+func (t *tokens) before(a, b int32) bool {
+	if t.sealed {
+		return a < b
+	}
+	return t.text[a] < t.text[b]
+}
+
+// set sorts and deduplicates token numbers in place.
+func (t *tokens) set(ids []int32) []int32 {
+	slices.SortFunc(ids, func(a, b int32) int {
+		if a == b {
+			return 0
+		}
+		if t.before(a, b) {
+			return -1
+		}
+		return 1
+	})
+	return slices.Compact(ids)
+}
+
+// seal renumbers the tokens in byte order and returns the new number of each.
+func (t *tokens) seal() []int32 {
+	order := make([]int32, len(t.text))
+	for i := range order {
+		order[i] = int32(i)
+	}
+	slices.SortFunc(order, func(a, b int32) int { return strings.Compare(t.text[a], t.text[b]) })
+	rank := make([]int32, len(order))
+	text := make([]string, len(order))
+	for r, id := range order {
+		rank[id] = int32(r)
+		text[r] = t.text[id]
+	}
+	if t.rarity != nil {
+		rarity := make([]float64, len(order))
+		for r, id := range order {
+			rarity[r] = t.rarity[id]
+		}
+		t.rarity = rarity
+	}
+	t.text = text
+	for s := range t.ids {
+		t.ids[s] = rank[t.ids[s]]
+	}
+	t.sealed = true
+	return rank
+}
+
+// weigh fills in the rarity of tokens that have none yet, from a shipped table.
+func (t *tokens) weigh(table *packs.Table) {
+	for i := len(t.rarity); i < len(t.text); i++ {
+		rate := table.UnknownFloor
+		if count, ok := table.Count(t.text[i]); ok {
+			rate = count / table.Total
+		}
+		t.rarity = append(t.rarity, distinctiveness(rate))
+	}
+}
+
+// spans holds lists of token numbers end to end: one allocation for all values.
+type spans struct {
+	ids  []int32
+	ends []uint32
+}
+
+func (s *spans) add(ids []int32) {
+	s.ids = append(s.ids, ids...)
+	s.ends = append(s.ends, uint32(len(s.ids)))
+}
+
+func (s *spans) at(ref int32) []int32 {
+	start := uint32(0)
+	if ref > 0 {
+		start = s.ends[ref-1]
+	}
+	return s.ids[start:s.ends[ref]]
+}
+
+func (s *spans) renumber(rank []int32) {
+	for i, id := range s.ids {
+		s.ids[i] = rank[id]
+	}
+}
+
+// weighted is the share of the rarity of both token sets that lies in their
+// common tokens; 0 when a side is empty.
+func (t *tokens) weighted(a, b []int32) float64 {
+	if len(a) == 0 || len(b) == 0 {
+		return 0
+	}
+	shared, all := 0.0, 0.0
+	i, j := 0, 0
+	for i < len(a) && j < len(b) {
+		x, y := a[i], b[j]
+		switch {
+		case x == y:
+			shared += t.rarity[x]
+			all += t.rarity[x]
+			i++
+			j++
+		case t.before(x, y):
+			all += t.rarity[x]
+			i++
+		default:
+			all += t.rarity[y]
+			j++
+		}
+	}
+	for ; i < len(a); i++ {
+		all += t.rarity[a[i]]
+	}
+	for ; j < len(b); j++ {
+		all += t.rarity[b[j]]
+	}
+	if all == 0 {
+		return 0
+	}
+	return shared / all
+}
+
+// shared calls yield with each common token.
+func (t *tokens) shared(a, b []int32, yield func(id int32)) {
+	i, j := 0, 0
+	for i < len(a) && j < len(b) {
+		switch {
+		case a[i] == b[j]:
+			yield(a[i])
+			i++
+			j++
+		case t.before(a[i], b[j]):
+			i++
+		default:
+			j++
+		}
+	}
+}
+
+// rarestShared is the greatest rarity of a common token.
+func (t *tokens) rarestShared(a, b []int32) float64 {
+	best := 0.0
+	i, j := 0, 0
+	for i < len(a) && j < len(b) {
+		switch {
+		case a[i] == b[j]:
+			best = max(best, t.rarity[a[i]])
+			i++
+			j++
+		case t.before(a[i], b[j]):
+			i++
+		default:
+			j++
+		}
+	}
+	return best
+}
+
+func (t *tokens) countShared(a, b []int32) int {
+	n := 0
+	t.shared(a, b, func(int32) { n++ })
+	return n
+}
+
+// nothing marks a similarity that does not apply.
+var nothing = math.NaN()
