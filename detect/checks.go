@@ -44,6 +44,11 @@ var checks = map[string]func(string) bool{
 	"aba":        func(s string) bool { return weightedSum(s, "371371371")%10 == 0 && num(s) > 0 },
 	"mixed":      func(s string) bool { return strings.ContainsAny(s, "0123456789") },
 	"not_all":    func(s string) bool { return !repeated(s) },
+	"vat":        vatNumber,
+	"nin11":      func(s string) bool { return len(s) == 11 },
+	"bvn11":      func(s string) bool { return len(s) == 11 && s[:2] == "22" },
+	"passport":   func(s string) bool { return len(s) >= 6 && digitsIn(s) >= 4 },
+	"account":    func(s string) bool { return len(s) >= 6 && len(s) <= 18 && !repeated(s) },
 }
 
 // documentPrefixes begin numbers of documents, not driving licences.
@@ -83,6 +88,16 @@ func between(s string, lo, hi int) bool { n := num(s); return n >= lo && n <= hi
 func monthDay(m, d string) bool { return between(m, 1, 12) && between(d, 1, 31) }
 
 func dayMonth(d, m string) bool { return monthDay(m, d) }
+
+func digitsIn(s string) int {
+	n := 0
+	for i := range len(s) {
+		if is(s[i], cDigit) {
+			n++
+		}
+	}
+	return n
+}
 
 func repeated(s string) bool { return strings.Count(s, s[:1]) == len(s) }
 

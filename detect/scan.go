@@ -45,21 +45,18 @@ func scanAll(text, jurisdiction string) []Span {
 // scanView runs all packages over one view.
 func scanView(w *view, jurisdiction string) []Span {
 	x := lex(w)
+	also := x.also(jurisdiction)
 	var out []Span
 	for _, pack := range Packages(jurisdiction) {
-		for _, f := range x.run(pack, jurisdiction) {
+		for _, f := range x.run(pack, jurisdiction, also) {
 			out = append(out, w.span(f, pack))
 		}
 	}
-	for _, f := range x.also(jurisdiction) {
-		s := w.span(f, AlsoPackage)
-		out = append(out, s)
-	}
-	return out
+	return covered(out, also, w)
 }
 
 // run runs one published package.
-func (x *lexed) run(pack, jurisdiction string) []found {
+func (x *lexed) run(pack, jurisdiction string, also []found) []found {
 	switch pack {
 	case "africa":
 		return x.africa()
@@ -76,14 +73,18 @@ func (x *lexed) run(pack, jurisdiction string) []found {
 	case "addr":
 		return x.addresses()
 	case "core":
-		return x.phones(cmpDefault(jurisdiction), nil)
+		blocked := make([]vspan, len(also))
+		for i, f := range also {
+			blocked[i] = vspan{f.s, f.e}
+		}
+		return x.phones(homeRegion(jurisdiction), blocked)
 	}
 	return x.country(pack)
 }
 
-// cmpDefault is the country whose local numbers are read without a
+// homeRegion is the country whose local numbers are read without a
 // jurisdiction.
-func cmpDefault(jurisdiction string) string {
+func homeRegion(jurisdiction string) string {
 	if jurisdiction == "" {
 		return defaultRegion
 	}

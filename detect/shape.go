@@ -111,6 +111,7 @@ func (it *shapeItem) allow(ranges string) {
 		for c := int(lo); c <= int(hi); c++ {
 			it.set[c] = true
 		}
+		it.space = it.space || lo == ' '
 	}
 }
 

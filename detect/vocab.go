@@ -28,6 +28,7 @@ const (
 	rPersonCue             // stands before a whole name
 	rPlace                 // name of a country, month or day: no part of a name
 	rBox                   // "box"
+	rMonth                 // name of a month
 )
 
 const (
@@ -133,6 +134,7 @@ func (v *vocabulary) addLimits() {
 	a := packs.DetectAddressWords()
 	for role, list := range map[uint32][]string{
 		rNever: l.Never, rLowerNoun: l.LowerNouns, rTitle: l.Titles, rPersonCue: l.Cues, rPlace: a.Calendar,
+		rMonth: packs.DetectBirthWords().Months,
 	} {
 		for _, w := range list {
 			v.add(foldText(w)).roles |= role

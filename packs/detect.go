@@ -238,3 +238,50 @@ var PhoneRegions = sync.OnceValue(func() []PhoneRegion {
 
 // PhoneCues are the words before telephone numbers.
 var PhoneCues = sync.OnceValue(func() []string { return detectJSON[[]string]("phone-cues.json") })
+
+// WorldIDs returns the identifier patterns beyond the published ones.
+var WorldIDs = sync.OnceValue(func() []IDPattern { return detectJSON[[]IDPattern]("ids-world.json") })
+
+// IBANLengths returns the characters of an IBAN by country.
+var IBANLengths = sync.OnceValue(func() map[string]int {
+	out := map[string]int{}
+	for _, line := range detectLines("iban.tsv") {
+		c, n, _ := strings.Cut(line, "\t")
+		out[c], _ = strconv.Atoi(n)
+	}
+	return out
+})
+
+// CardRange is a range of first digits that card schemes use.
+type CardRange struct {
+	From, To string // equally long
+	Lengths  []int  // digits of the whole number
+	Cue      bool   // counts only beside a cue
+}
+
+// CardRanges returns the ranges.
+var CardRanges = sync.OnceValue(func() []CardRange {
+	var out []CardRange
+	for _, line := range detectLines("cards.tsv") {
+		f := strings.Split(line, "\t")
+		r := CardRange{From: f[0], To: f[1], Cue: f[3] == "c"}
+		for _, n := range strings.Split(f[2], ",") {
+			v, _ := strconv.Atoi(n)
+			r.Lengths = append(r.Lengths, v)
+		}
+		out = append(out, r)
+	}
+	return out
+})
+
+// CardCues are the words before card numbers.
+var CardCues = sync.OnceValue(func() []string { return detectJSON[[]string]("bank-cues.json") })
+
+// BirthWords say that a date is one of birth.
+type BirthWords struct {
+	Cues   []string `json:"cues"`
+	Months []string `json:"months"` // in lower case, several languages
+}
+
+// DetectBirthWords returns the words.
+var DetectBirthWords = sync.OnceValue(func() BirthWords { return detectJSON[BirthWords]("birth.json") })
