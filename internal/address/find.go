@@ -102,14 +102,32 @@ func (t *Text) Find(g Gazetteer) []Found {
 		}
 		return b.End - a.End
 	})
-	end := 0
-	return slices.DeleteFunc(all, func(f Found) bool {
-		if f.Start < end {
-			return true
+	return apart(all)
+}
+
+// apart keeps what overlaps nothing kept before it. A street that starts within
+// what follows a landmark or a box belongs to it.
+func apart(all []Found) []Found {
+	var out []Found
+	for _, f := range all {
+		if len(out) == 0 || f.Start >= out[len(out)-1].End {
+			out = append(out, f)
+			continue
 		}
-		end = f.End
-		return false
-	})
+		last := &out[len(out)-1]
+		if f.End <= last.End || f.Parts.Street == "" || last.Parts.Street != "" {
+			continue
+		}
+		if f.Parts.Anchor == "" {
+			f.Parts.Anchor, f.AnchorType = last.Parts.Anchor, last.AnchorType
+		}
+		if f.Parts.Plot == "" {
+			f.Parts.Plot = last.Parts.Plot
+		}
+		f.Start, f.Confidence = last.Start, max(f.Confidence, last.Confidence)
+		*last = f
+	}
+	return out
 }
 
 // found completes an address with its country and confidence.
@@ -345,7 +363,8 @@ func (sc *scanner) capitalSuffix(i int) int {
 // its name.
 func (sc *scanner) cueWord(from, to int) bool {
 	switch sc.text(from, to) {
-	case "FROM", "TO", "AT", "IN", "ON", "VIA", "NEAR", "AND", "FOR", "INTO", "ONTO", "BEHIND", "OPPOSITE", "BETWEEN", "DELIVER", "SEND":
+	case "FROM", "TO", "AT", "IN", "ON", "BY", "OF", "VIA", "NEAR", "AND", "OR", "FOR", "THE", "WITH", "INTO", "ONTO", "BEHIND",
+		"OPPOSITE", "BETWEEN", "DELIVER", "SEND":
 		return true
 	}
 	return false
@@ -373,8 +392,8 @@ func (sc *scanner) unit(i int) int {
 	return i
 }
 
-// landmarkBefore returns a landmark that leads straight to place i, which its
-// name does not run into.
+// landmarkBefore returns a landmark that leads straight to place i, or with its
+// own town between, and whose name does not run into i.
 func (sc *scanner) landmarkBefore(i int) (start, end int) {
 	from := max(0, i-lookBack)
 	for k := from; k < i; k++ {
@@ -387,12 +406,14 @@ func (sc *scanner) landmarkBefore(i int) (start, end int) {
 			if end < 0 {
 				continue
 			}
-			gap := int(stretch.spaceEnd[end])
-			if gap < i-from && stretch.runes[gap] == ',' {
-				gap = int(stretch.spaceEnd[gap+1])
-			}
-			if gap == i-from {
-				return k, from + end
+			for _, e := range [...]int{end, stretch.strictTail(end)} {
+				gap := int(stretch.spaceEnd[e])
+				if gap < i-from && stretch.runes[gap] == ',' {
+					gap = int(stretch.spaceEnd[gap+1])
+				}
+				if gap == i-from {
+					return k, from + end
+				}
 			}
 		}
 	}
