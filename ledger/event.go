@@ -1,10 +1,35 @@
 package ledger
 
 import (
+	"encoding/hex"
+	"strings"
 	"time"
+
+	"github.com/zeebo/blake3"
 
 	"github.com/arche-ledger/arche/internal/canon"
 )
+
+// The kinds of events that the ledger itself reads. Others are kept, verified
+// and skipped by the fold.
+const (
+	KindRecordStored     = "record.stored"
+	KindRunRecorded      = "run.recorded"
+	KindDecisionRecorded = "decision.recorded"
+	KindEvidenceObserved = "evidence.observed"
+	KindOperatorDecided  = "operator.decided"
+	KindValuesErased     = "values.erased"
+)
+
+const (
+	eventVersion = 1
+	logMain      = "main"
+	eventPrefix  = "evt:blake3:"
+	linkDomain   = "arche.link.v1\x00"
+	timeForm     = "2006-01-02T15:04:05.000000Z"
+)
+
+var zeroLink = strings.Repeat("0", 64)
 
 // Event is one row of the log. It cannot be changed once made.
 type Event struct {
@@ -81,4 +106,67 @@ type Filter struct {
 	After   int64    // only events with a greater seq
 	Kinds   []string // nil = every kind
 	Subject string   // "" = every subject
+}
+
+// contentBytes is C: what the event's address is computed over. body must be
+// canonical already.
+func contentBytes(version int, kind, subject, supersedes, body string) []byte {
+	b := make([]byte, 0, len(body)+len(subject)+len(kind)+len(supersedes)+64)
+	b = append(append(b, `{"body":`...), body...)
+	b = append(b, `,"kind":`...)
+	b = appendPlain(b, kind)
+	b = append(b, `,"subject":`...)
+	b = appendPlain(b, subject)
+	b = append(b, `,"supersedes":`...)
+	if supersedes == "" {
+		b = append(b, "null"...)
+	} else {
+		b = appendPlain(b, supersedes)
+	}
+	b, _ = appendInt(append(b, `,"v":`...), int64(version))
+	return append(b, '}')
+}
+
+// appendPlain is appendText for text that is known to be valid; invalid bytes
+// (an altered row) become U+FFFD, which no address fits.
+func appendPlain(b []byte, s string) []byte {
+	out, err := appendText(b, s)
+	if err != nil {
+		out, _ = appendText(b, strings.ToValidUTF8(s, "\uFFFD"))
+	}
+	return out
+}
+
+// eventID is the address of an event.
+func eventID(version int, kind, subject, supersedes, body string) string {
+	return eventPrefix + blake3Hex(contentBytes(version, kind, subject, supersedes, body))
+}
+
+// chainLink is the event's link: it binds row, order, log, actor and time.
+func chainLink(prev string, e *Event) string {
+	b := make([]byte, 0, 320)
+	b = append(b, linkDomain...)
+	b = append(b, `{"actor":`...)
+	b = appendPlain(b, e.actor)
+	b = append(b, `,"id":`...)
+	b = appendPlain(b, e.id)
+	b = append(b, `,"log":`...)
+	b = appendPlain(b, e.log)
+	b = append(b, `,"prev":`...)
+	b = appendPlain(b, prev)
+	b = append(b, `,"recorded_at":"`...)
+	b = e.recordedAt.UTC().AppendFormat(b, timeForm)
+	b, _ = appendInt(append(b, `","seq":`...), e.seq)
+	return blake3Hex(append(b, '}'))
+}
+
+func blake3Hex(data []byte) string {
+	sum := blake3.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
+
+// ContentAddress is the address of content under a prefix: prefix, ":blake3:"
+// and the hash of the bytes, for example for document bytes and the prefix "doc".
+func ContentAddress(prefix string, content []byte) string {
+	return prefix + ":blake3:" + blake3Hex(content)
 }

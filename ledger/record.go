@@ -1,0 +1,411 @@
+package ledger
+
+import (
+	"context"
+	"database/sql/driver"
+	"slices"
+	"strings"
+
+	"golang.org/x/text/cases"
+
+	"github.com/zeebo/blake3"
+
+	"github.com/arche-ledger/arche/internal/canon"
+	"github.com/arche-ledger/arche/ledger/duck"
+)
+
+// row is one record as a caller gave it, with its addresses.
+type row struct {
+	rec     *canon.Object
+	id      string // rec:sha256:...
+	blob    []byte
+	content address
+	stored  string // the stored record that the row is handed back for, "" otherwise
+}
+
+// newRow computes the addresses of a record of a type.
+func newRow(rec *canon.Object, entityType string) (row, error) {
+	id, err := canon.PublishedID("rec", canon.Obj("entity_type", entityType, "attributes", rec))
+	if err != nil {
+		return row{}, badText(err)
+	}
+	blob, err := canon.Sorted(rec)
+	if err != nil {
+		return row{}, badText(err)
+	}
+	return row{rec: rec, id: id, blob: blob, content: blake3.Sum256(blob)}, nil
+}
+
+// callerID is the text form of a row's id, its position when it has none.
+func callerID(rec *canon.Object, idField string, pos int64) string {
+	if v, ok := rec.Get(idField); ok {
+		return canon.Text(v)
+	}
+	return canon.Text(pos)
+}
+
+var foldCase = cases.Fold()
+
+// foldText is the form in which two values of a field are compared: text form,
+// white space collapsed, case folded.
+func foldText(v any) string {
+	if o, ok := v.(*canon.Object); ok { // nested values: key order means nothing
+		if b, err := canon.Sorted(o); err == nil {
+			return string(b)
+		}
+	}
+	if a, ok := v.([]any); ok {
+		if b, err := canon.Sorted(a); err == nil {
+			return string(b)
+		}
+	}
+	return foldCase.String(strings.Join(strings.FieldsFunc(canon.Text(v), isPythonSpace), " "))
+}
+
+// isPythonSpace is the white space that text forms are collapsed at.
+func isPythonSpace(r rune) bool {
+	switch {
+	case r >= 0x09 && r <= 0x0d, r >= 0x1c && r <= 0x20, r == 0x85, r == 0xa0, r == 0x1680,
+		r >= 0x2000 && r <= 0x200a, r == 0x2028, r == 0x2029, r == 0x202f, r == 0x205f, r == 0x3000:
+		return true
+	}
+	return false
+}
+
+func blank(v any) bool { return v == nil || v == "" }
+
+// packNames maps the names callers use to the vocabulary of the packs. Names
+// that are not here stay.
+var packNames = map[string]string{
+	"full_name": "name", "phone_number": "phone", "date": "dob", "date_of_birth": "dob",
+	"nin": "national_id", "bvn": "national_id", "pvc": "national_id", "drivers_licence": "national_id",
+	"ghana_card": "national_id", "passport": "national_id", "sa_id": "national_id", "kenya_id": "national_id",
+	"nid": "national_id", "nida": "national_id", "cni": "national_id", "cnie": "national_id", "bi": "national_id",
+	"kebele_id": "national_id", "ssnit": "national_id", "nhif": "national_id",
+}
+
+// packForm is a record in pack vocabulary: no id, no private keys, no blanks,
+// names mapped; the first key that maps to a name wins.
+func packForm(rec *canon.Object) *canon.Object {
+	out := canon.NewObject()
+	for k, v := range rec.All() {
+		if k == "id" || strings.HasPrefix(k, "_") || blank(v) {
+			continue
+		}
+		if name, ok := packNames[k]; ok {
+			k = name
+		}
+		if !out.Has(k) {
+			out.Set(k, v)
+		}
+	}
+	return out
+}
+
+// cache holds what was read from blobs and checked: contents, labels and the
+// views made of them. It is emptied when values are erased.
+type cache struct {
+	content map[int32]*canon.Object
+	labels  map[int32]string
+	cases   map[int32]*canon.Object
+	checked map[int32]bool // decisions whose event was read and fits
+	exact   map[int32][]exactValue
+	corpora map[corpusKey]*corpus
+	runs    map[int32]*runRecord
+	missing map[int32]bool
+}
+
+func (c *cache) reset() {
+	*c = cache{
+		content: map[int32]*canon.Object{}, labels: map[int32]string{}, cases: map[int32]*canon.Object{},
+		checked: map[int32]bool{}, exact: map[int32][]exactValue{}, corpora: map[corpusKey]*corpus{}, missing: map[int32]bool{},
+		runs: map[int32]*runRecord{},
+	}
+}
+
+// contentCacheMost bounds the records kept parsed; more are read again.
+const contentCacheMost = 20_000
+
+// reader answers questions about records during one unit of work.
+type reader struct {
+	ctx context.Context
+	l   *Ledger
+	db  *duck.DB
+	s   *state
+}
+
+func (l *Ledger) reader(ctx context.Context, db *duck.DB, s *state) *reader {
+	return &reader{ctx: ctx, l: l, db: db, s: s}
+}
+
+// contentOf is a record as it was given, nil when its values were erased.
+func (r *reader) contentOf(i int32) (*canon.Object, error) {
+	if o, ok := r.l.cache.content[i]; ok {
+		return o, nil
+	}
+	if err := r.fetch([]int32{i}); err != nil {
+		return nil, err
+	}
+	return r.l.cache.content[i], nil
+}
+
+// fetch reads the contents of records into the cache.
+func (r *reader) fetch(want []int32) error {
+	c := &r.l.cache
+	var seqs []int64
+	bySeq := map[int64]int32{}
+	for _, i := range want {
+		if _, ok := c.content[i]; ok || r.s.recs[i].erased || c.missing[i] {
+			continue
+		}
+		seqs = append(seqs, r.s.recs[i].seq)
+		bySeq[r.s.recs[i].seq] = i
+	}
+	if len(seqs) == 0 {
+		return nil
+	}
+	if len(c.content)+len(seqs) > contentCacheMost {
+		clear(c.content)
+	}
+	slices.Sort(seqs)
+	take := func(v []driver.Value) error {
+		seq, _ := v[0].(int64)
+		i, ok := bySeq[seq]
+		if !ok || v[1] != r.s.recordID(i) {
+			return nil
+		}
+		data, _ := v[2].([]byte)
+		o, err := r.s.checkContent(i, data)
+		if err != nil {
+			return err
+		}
+		c.content[i] = o
+		return nil
+	}
+	if err := r.blobsAt(seqs, take); err != nil {
+		return err
+	}
+	for _, i := range bySeq {
+		if _, ok := c.content[i]; !ok {
+			return altered("the content of record %s is gone", r.s.recordID(i))
+		}
+	}
+	return nil
+}
+
+// blobsAt reads the blobs of some events: each by itself when they are few, all
+// between the first and the last when they are many.
+func (r *reader) blobsAt(seqs []int64, take func(v []driver.Value) error) error {
+	const few = 8
+	if len(seqs) > few {
+		return r.db.Query(r.ctx, `SELECT seq, address, bytes FROM blobs WHERE seq >= ? AND seq <= ?`,
+			[]any{seqs[0], seqs[len(seqs)-1]}, take)
+	}
+	for _, seq := range seqs {
+		if err := r.db.Query(r.ctx, `SELECT seq, address, bytes FROM blobs WHERE seq = ?`, []any{seq}, take); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkContent compares a record's bytes with what its event says and parses them.
+func (s *state) checkContent(i int32, data []byte) (*canon.Object, error) {
+	if blake3.Sum256(data) != s.recs[i].content {
+		return nil, altered("the content of record %s is not what was stored", s.recordID(i))
+	}
+	o, err := canon.ParseObject(data, canon.Limits{Depth: 1 << 16, NonFinite: true})
+	if err != nil {
+		return nil, altered("the content of record %s is not a record", s.recordID(i))
+	}
+	return o, nil
+}
+
+// keep puts the content of a record that was just stored into the cache.
+func (r *reader) keep(i int32, rec *canon.Object) {
+	if len(r.l.cache.content) < contentCacheMost {
+		r.l.cache.content[i] = rec
+	}
+}
+
+// label is the caller's id of a record when it had one, else its address.
+func (r *reader) label(i int32) (string, error) {
+	if l, ok := r.l.cache.labels[i]; ok {
+		return l, nil
+	}
+	rec := &r.s.recs[i]
+	label := r.s.recordID(i)
+	if rec.labelKey != 0 && !rec.erased {
+		o, err := r.contentOf(i)
+		if err != nil {
+			return "", err
+		}
+		if text := callerID(o, r.s.words.get(rec.labelKey), rec.labelPos); text != "" {
+			label = text
+		}
+	}
+	r.l.cache.labels[i] = label
+	return label, nil
+}
+
+// named is {record_id, label}.
+func (r *reader) named(i int32) (*canon.Object, error) {
+	label, err := r.label(i)
+	if err != nil {
+		return nil, err
+	}
+	return canon.Obj("record_id", r.s.recordID(i), "label", label), nil
+}
+
+// exactFields are the fields of which one entity has one value.
+var exactFields = []string{"national_id", "registration_id", "mbid"}
+
+type exactValue struct{ field, value string }
+
+// entityExact are the distinct exact identifiers of the newest versions of an
+// entity's members.
+func (r *reader) entityExact(e int32) ([]exactValue, error) {
+	ent := &r.s.ents[e]
+	if ent.exactN == len(ent.members) {
+		return ent.exact, nil
+	}
+	more, err := r.exactOfAll(ent.members[ent.exactN:])
+	if err != nil {
+		return nil, err
+	}
+	for _, v := range more {
+		if !slices.Contains(ent.exact, v) {
+			ent.exact = append(ent.exact, v)
+		}
+	}
+	ent.exactN = len(ent.members)
+	return ent.exact, nil
+}
+
+func (r *reader) exactOfAll(recs []int32) ([]exactValue, error) {
+	newest := make([]int32, 0, len(recs))
+	var unread []int32
+	for _, m := range recs {
+		n := r.s.newest(m)
+		newest = append(newest, n)
+		if _, ok := r.l.cache.exact[n]; !ok {
+			unread = append(unread, n)
+		}
+	}
+	if err := r.fetch(unread); err != nil {
+		return nil, err
+	}
+	var out []exactValue
+	for _, n := range newest {
+		v, err := r.exactOf(n)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, v...)
+	}
+	return out, nil
+}
+
+// contradicts reports whether linking two records would bring two values of an
+// exact identifier into one entity. Fields that both records carry themselves
+// are exempt: the engine weighed them.
+func (r *reader) contradicts(a, b int32) (bool, error) {
+	ea, eb := r.s.recs[a].ent, r.s.recs[b].ent
+	if ea >= 0 && ea == eb {
+		return false, nil
+	}
+	va, err := r.exactAround(a)
+	if err != nil {
+		return false, err
+	}
+	vb, err := r.exactAround(b)
+	if err != nil || len(va) == 0 || len(vb) == 0 {
+		return false, err
+	}
+	own, err := r.exactOf(a)
+	if err != nil {
+		return false, err
+	}
+	other, err := r.exactOf(b)
+	if err != nil {
+		return false, err
+	}
+	for _, f := range exactFields {
+		if hasField(own, f) && hasField(other, f) {
+			continue
+		}
+		if hasField(va, f) && hasField(vb, f) && !covers(va, vb, f) && !covers(vb, va, f) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+func (r *reader) exactAround(i int32) ([]exactValue, error) {
+	if e := r.s.recs[i].ent; e >= 0 {
+		return r.entityExact(e)
+	}
+	return r.exactOfAll(r.s.loose(i))
+}
+
+func hasField(vals []exactValue, field string) bool {
+	return slices.ContainsFunc(vals, func(v exactValue) bool { return v.field == field })
+}
+
+// covers reports whether a has every value of the field that b has.
+func covers(a, b []exactValue, field string) bool {
+	for _, v := range b {
+		if v.field == field && !slices.Contains(a, v) {
+			return false
+		}
+	}
+	return true
+}
+
+// exactOf are the exact identifiers of a record, compared as identifiers are:
+// letters and digits alone, lower case.
+func (r *reader) exactOf(i int32) ([]exactValue, error) {
+	if v, ok := r.l.cache.exact[i]; ok {
+		return v, nil
+	}
+	if r.s.recs[i].erased {
+		return nil, nil
+	}
+	o, err := r.contentOf(i)
+	if err != nil {
+		return nil, err
+	}
+	v := exactValues(o)
+	r.l.cache.exact[i] = v
+	return v, nil
+}
+
+func exactValues(rec *canon.Object) []exactValue {
+	var out []exactValue
+	for _, f := range exactFields {
+		if v := identifier(rec.Value(f)); v != "" {
+			out = append(out, exactValue{f, v})
+		}
+	}
+	return out
+}
+
+func identifier(v any) string {
+	if blank(v) {
+		return ""
+	}
+	text := canon.Text(v)
+	id := strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= '0' && r <= '9':
+			return r
+		case r >= 'A' && r <= 'Z':
+			return r - 'A' + 'a'
+		}
+		return -1
+	}, text)
+	if id == "" {
+		return foldText(v)
+	}
+	return id
+}
