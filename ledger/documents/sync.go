@@ -1,0 +1,340 @@
+package documents
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/zeebo/blake3"
+
+	"github.com/arche-ledger/arche/internal/canon"
+	"github.com/arche-ledger/arche/ledger"
+)
+
+// handActor is who changed what no tool did.
+const handActor = "filesystem"
+
+// see is how every tool begins: look at the disk, tell the ledger what changed
+// there by hand. A ledger that cannot be reached does not keep a reader from
+// the documents; it is told at the next call.
+func (b *Base) see(ctx context.Context) (*view, error) {
+	if b.opts.Refusal != nil {
+		return nil, b.opts.Refusal
+	}
+	b.lookMu.Lock()
+	defer b.lookMu.Unlock()
+	v, err := b.look(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if !b.behind(v) {
+		return v, nil
+	}
+	after, err := b.catchUp(ctx, lookWait)
+	switch {
+	case err == nil:
+		return after, nil
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case errors.Is(err, errKilled):
+		return nil, err
+	}
+	if !b.hist.warned {
+		b.log.WarnContext(ctx, "hand edits are not in the ledger yet", slog.Any("error", err))
+		b.hist.warned = true
+	}
+	return v, nil
+}
+
+// behind reports whether the ledger may have to be told something. The caller
+// holds lookMu.
+func (b *Base) behind(v *view) bool {
+	h := &b.hist
+	if !v.exists {
+		return false
+	}
+	b.forgetLostState()
+	if b.intentLeft() {
+		return true
+	}
+	if !h.loaded {
+		return true
+	}
+	if h.agreed == v.generation {
+		return false
+	}
+	if len(b.changes(v)) > 0 {
+		return true
+	}
+	h.agreed = v.generation
+	return false
+}
+
+// forgetLostState starts over when the state folder was taken away under a
+// running program: its ledger is gone, or another one.
+func (b *Base) forgetLostState() {
+	h := &b.hist
+	var now uint64
+	if f, err := openFolder(filepath.Join(b.root, baseDir)); err == nil {
+		if st, err := f.look(stateDir); err == nil {
+			now = st.ino
+		}
+		f.close()
+	}
+	if h.loaded && h.stateIno != now {
+		if h.own != nil {
+			_ = h.own.Close() // its file is gone
+			h.own = nil
+		}
+		h.loaded, h.agreed, h.scope = false, 0, ""
+	}
+	h.stateIno = now
+}
+
+// catchUp takes the project's lock and brings the ledger up to the disk. The
+// caller holds lookMu.
+func (b *Base) catchUp(ctx context.Context, wait time.Duration) (*view, error) {
+	s, err := b.openStore(ctx, false, wait)
+	if err != nil {
+		return nil, err
+	}
+	defer s.close()
+	return b.catchUpLocked(ctx, s)
+}
+
+// catchUpLocked is catchUp for a caller that holds the project's lock: finish
+// what a crashed write left, fold what others appended, append what changed by
+// hand.
+func (b *Base) catchUpLocked(ctx context.Context, s *store) (*view, error) {
+	if err := b.refresh(ctx, s); err != nil {
+		return nil, err
+	}
+	if err := b.recoverIntent(ctx, s); err != nil {
+		return nil, err
+	}
+	v, err := b.look(ctx)
+	if err != nil {
+		return nil, err
+	}
+	drafts := b.changes(v)
+	if len(drafts) > 0 {
+		if err := b.append(ledger.WithActor(ctx, handActor), drafts); err != nil {
+			return nil, err
+		}
+	}
+	b.forgetLostState() // the folder is there now: remember which
+	b.hist.agreed, b.hist.warned = v.generation, false
+	return v, b.step("caught up")
+}
+
+// change is one event to come: its draft, and the body's batch still open.
+type change struct {
+	kind, subject string
+	body          *canon.Object
+	blob          func() ([]byte, error) // the document's bytes, nil when there are none
+}
+
+// append gives the changes one batch id, appends them as one unit of work, and
+// folds what came of it.
+func (b *Base) append(ctx context.Context, changes []change) error {
+	l, err := b.ledger()
+	if err != nil {
+		return err
+	}
+	h := &b.hist
+	batch := batchID(changes, h)
+	drafts := make([]ledger.Draft, len(changes))
+	for i, c := range changes {
+		body := c.body
+		if c.kind != kindInitialised && c.kind != kindHostWired {
+			body = body.Clone()
+			body.Set("batch", batch)
+		}
+		drafts[i] = ledger.Draft{Kind: c.kind, Subject: c.subject, Body: body}
+		if c.blob != nil {
+			data, err := c.blob()
+			if err != nil {
+				return err
+			}
+			address, _ := body.Value("address").(string)
+			drafts[i].Blobs = []ledger.Blob{{Address: address, Bytes: data}}
+		}
+	}
+	events, err := l.Append(ctx, drafts)
+	if err != nil {
+		return err
+	}
+	seq := h.seq
+	for _, e := range events {
+		if err := h.fold(e); err != nil {
+			return err
+		}
+	}
+	if h.seq > seq+int64(len(events)) {
+		h.seq = seq // others appended in between: fold them too, next time
+	}
+	return nil
+}
+
+// batchID names a unit of work by what it changes and what it replaces, so
+// that the same work done again after a crash is the same batch.
+func batchID(changes []change, h *history) string {
+	sum := blake3.New()
+	_, _ = sum.WriteString("arche.batch.v1")
+	for _, c := range changes {
+		address, _ := c.body.Value("address").(string)
+		was := ""
+		if rel, ok := h.pathOf(c.subject); ok {
+			was = h.docs[rel].event
+		}
+		_, _ = sum.WriteString("\x00" + c.kind + "\x00" + c.subject + "\x00" + address + "\x00" + was)
+	}
+	return "bat:" + hex.EncodeToString(sum.Sum(nil)[:16])
+}
+
+// changes is how the disk differs from the log.
+func (b *Base) changes(v *view) []change {
+	h := &b.hist
+	if !h.loaded || !v.exists {
+		return nil
+	}
+	var out []change
+	if !v.partial {
+		out = append(out, b.documentChanges(v)...)
+	}
+	if v.manifestErr == nil {
+		out = append(out, b.relationChanges(v.manifest)...)
+	}
+	if c, ok := b.settingsChange(); ok {
+		out = append(out, c)
+	}
+	return out
+}
+
+func (b *Base) documentChanges(v *view) []change {
+	h := &b.hist
+	var written, removed []change
+	seen := make(map[string]bool, len(v.docs))
+	for _, d := range v.docs {
+		if d.source.global {
+			continue
+		}
+		seen[d.rel] = true
+		if was := h.docs[d.rel]; d.unread || was.live && was.address == d.address {
+			continue
+		}
+		written = append(written, h.writtenChange(d))
+	}
+	gone := map[string][]string{} // address -> paths
+	for rel, was := range h.docs {
+		if !was.live || seen[rel] || b.stillHidden(rel, was) {
+			continue
+		}
+		gone[was.address] = append(gone[was.address], rel)
+		removed = append(removed, change{kind: kindRemoved, subject: h.docSubject(rel), body: canon.Obj("address", was.address)})
+	}
+	slices.SortFunc(removed, func(a, b change) int { return strings.Compare(a.subject, b.subject) })
+	for _, c := range written {
+		address, _ := c.body.Value("address").(string)
+		if from := gone[address]; len(from) == 1 {
+			c.body.Set("moved_from", from[0])
+			delete(gone, address)
+		}
+	}
+	return append(written, removed...)
+}
+
+// stillHidden reports whether a document that the walk does not enter (its
+// folder is hidden) is on the disk as the log has it.
+func (b *Base) stillHidden(rel string, was logged) bool {
+	if !hidden(rel) {
+		return false
+	}
+	data, _, err := readBelow(filepath.Join(b.root, baseDir), rel)
+	return err == nil && addressOf(data) == was.address
+}
+
+// hidden reports whether a path goes through a folder that scans pass over.
+func hidden(rel string) bool {
+	parts := strings.Split(rel, "/")
+	for _, p := range parts[:len(parts)-1] {
+		if strings.HasPrefix(p, ".") {
+			return true
+		}
+	}
+	return false
+}
+
+func (h *history) writtenChange(d *document) change {
+	return change{kind: kindWritten, subject: h.docSubject(d.rel), body: documentBody(d),
+		blob: func() ([]byte, error) { return []byte(d.text.slice(0, d.text.size())), nil }}
+}
+
+// documentBody is what an event says of a document: no title, no text.
+func documentBody(d *document) *canon.Object {
+	tags := []any{}
+	for _, t := range d.tags {
+		tags = append(tags, t)
+	}
+	o := canon.Obj("address", d.address, "size", d.size, "type", valid(d.typ), "status", d.status, "tags", tags)
+	o.Set("parse_error", d.parseErr)
+	o.Set("moved_from", nil)
+	return o
+}
+
+func (b *Base) relationChanges(m *manifest) []change {
+	h := &b.hist
+	var out []change
+	for _, t := range m.relations {
+		if !h.rels[t] {
+			out = append(out, change{kind: kindRelationAdded, subject: h.relSubject(t), body: &canon.Object{}})
+		}
+	}
+	if len(m.relations)-len(out) == len(h.rels) {
+		return out
+	}
+	var gone []change
+	for t := range h.rels {
+		if !m.has(t) {
+			gone = append(gone, change{kind: kindRelationRemoved, subject: h.relSubject(t), body: &canon.Object{}})
+		}
+	}
+	slices.SortFunc(gone, func(a, b change) int { return strings.Compare(a.subject, b.subject) })
+	return append(out, gone...)
+}
+
+// settingsChange is the event of a settings file that the log does not have.
+func (b *Base) settingsChange() (change, bool) {
+	s := &b.state
+	if s.settingsVal == nil {
+		return change{}, false
+	}
+	c := b.hist.settingsEvent(s.settingsVal, s.settings.data)
+	address, _ := c.body.Value("address").(string)
+	return c, address != b.hist.settings
+}
+
+// settingsEvent says which settings a project has; the file's bytes, which may
+// hold the address of a server, are a blob.
+func (h *history) settingsEvent(v *settings, data []byte) change {
+	shown := canon.Obj("sync", v.object.Value("sync"))
+	if lang, ok := v.object.Get("language"); ok {
+		shown.Set("language", lang)
+	}
+	ids := []any{}
+	for _, g := range v.globals {
+		ids = append(ids, g.ID)
+	}
+	shown.Set("globals", ids)
+	return change{kind: kindInitialised, subject: h.projectSubject(),
+		body: canon.Obj("settings", shown, "address", addressOf(data)),
+		blob: func() ([]byte, error) { return data, nil }}
+}
+
+func isNotExist(err error) bool { return errors.Is(err, fs.ErrNotExist) }
