@@ -5,7 +5,6 @@ import (
 
 	"github.com/uber/h3-go/v4"
 
-	"github.com/arche-ledger/arche/internal/canon"
 	"github.com/arche-ledger/arche/internal/fault"
 	"github.com/arche-ledger/arche/internal/text"
 )
@@ -23,56 +22,39 @@ type keyed struct {
 	coordless int
 }
 
-// keyring numbers blocking keys over both lists.
-type keyring struct {
-	plan  *plan
-	words map[string]int32
-	ids   map[string]int32
-	buf   []int32
-	low   []byte
-}
-
-func newKeyring(p *plan) *keyring {
-	return &keyring{plan: p, words: make(map[string]int32), ids: make(map[string]int32)}
-}
-
-// add reads a record's keys.
-func (k *keyring) add(to *keyed, rec *canon.Object) error {
-	to.n++
-	k.buf = k.buf[:0]
-	for _, f := range k.plan.blockText {
-		if v, ok := k.plan.value(rec, f); ok {
-			k.wordsOf(canon.Text(v))
-		}
-	}
-	to.tokens.add(distinctIDs(k.buf))
-	k.buf = k.buf[:0]
-	for _, f := range k.plan.blockID {
-		if v, ok := k.plan.value(rec, f); ok {
-			if key := idKey(canon.Text(v)); key != "" {
-				k.buf = append(k.buf, number(k.ids, key))
+// keyed gathers the blocking keys of a side. The store must be sealed.
+func (s *store) keyed(sd *side) (*keyed, error) {
+	p := s.plan
+	k := &keyed{n: sd.n, points: sd.points[p.blockPoints]}
+	var buf []int32
+	k.tokens.ends = make([]uint32, 0, sd.n)
+	k.ids.ends = make([]uint32, 0, sd.n)
+	for row := range sd.n {
+		buf = buf[:0]
+		for _, c := range p.wordCols {
+			if ref := sd.refs[c][row]; ref >= 0 {
+				buf = append(buf, s.cols[c].block.at(ref)...)
 			}
 		}
+		if len(p.wordCols) > 1 {
+			buf = distinctIDs(buf)
+		}
+		k.tokens.add(buf)
+		buf = buf[:0]
+		for _, c := range p.idCols {
+			if ref := sd.refs[c][row]; ref >= 0 && s.cols[c].blockIDs[ref] >= 0 {
+				buf = append(buf, s.cols[c].blockIDs[ref])
+			}
+		}
+		k.ids.add(distinctIDs(buf))
+		if pt := k.points[row]; !pt.usable {
+			k.coordless++
+		} else if !pt.finite() {
+			return nil, fault.New(fault.Invalid, "fields %q and %q of a record hold a coordinate that is not finite", p.blockGeo.lat, p.blockGeo.lon).
+				WithHint("give finite numbers, or leave the fields out")
+		}
 	}
-	to.ids.add(distinctIDs(k.buf))
-	pt := k.plan.point(rec, k.plan.blockGeo)
-	if !pt.usable {
-		to.coordless++
-	} else if !pt.finite() {
-		return fault.New(fault.Invalid, "fields %q and %q of a record hold a coordinate that is not finite", k.plan.blockGeo.lat, k.plan.blockGeo.lon).
-			WithHint("give finite numbers, or leave the fields out")
-	}
-	to.points = append(to.points, pt)
-	return nil
-}
-
-func number(m map[string]int32, s string) int32 {
-	if id, ok := m[s]; ok {
-		return id
-	}
-	id := int32(len(m))
-	m[s] = id
-	return id
+	return k, nil
 }
 
 func distinctIDs(ids []int32) []int32 {
@@ -81,34 +63,6 @@ func distinctIDs(ids []int32) []int32 {
 		ids = slices.Compact(ids)
 	}
 	return ids
-}
-
-// wordsOf numbers the words of a text: runs of a-z and 0-9 after folding.
-func (k *keyring) wordsOf(s string) {
-	if !asciiOnly(s) {
-		s = text.Fold(s)
-	}
-	for i := 0; i < len(s); {
-		if !asciiAlnum(s[i]) {
-			i++
-			continue
-		}
-		k.low = k.low[:0]
-		for i < len(s) && asciiAlnum(s[i]) {
-			c := s[i]
-			if c >= 'A' && c <= 'Z' {
-				c += 'a' - 'A'
-			}
-			k.low = append(k.low, c)
-			i++
-		}
-		id, ok := k.words[string(k.low)]
-		if !ok {
-			id = int32(len(k.words))
-			k.words[string(k.low)] = id
-		}
-		k.buf = append(k.buf, id)
-	}
 }
 
 // idKey is an identifier as a blocking key.

@@ -122,8 +122,6 @@ func (r *run) read(ctx context.Context) error {
 	if r.store, err = newStore(r.plan); err != nil {
 		return err
 	}
-	ring := newKeyring(r.plan)
-	var keys [2]keyed
 	sides := [2]*side{newSide(r.plan), newSide(r.plan)}
 	lists := [][]*canon.Object{r.req.A, r.req.B}
 	if r.req.Dedupe {
@@ -138,20 +136,26 @@ func (r *run) read(ctx context.Context) error {
 				return fault.New(fault.Invalid, "record %d of list_%c is not an object", i, 'a'+n)
 			}
 			r.store.add(sides[n], rec)
-			if r.block == BlockUnion {
-				if err := ring.add(&keys[n], rec); err != nil {
-					return err
-				}
-			}
 		}
 	}
 	r.a, r.b = sides[0], sides[len(lists)-1]
 	if err := r.store.seal(sides[:len(lists)]...); err != nil {
 		return err
 	}
-	if r.block == BlockUnion {
-		r.blocker = newBlocker(&keys[0], &keys[len(lists)-1], len(ring.words), len(ring.ids), r.req.Dedupe)
+	if r.block != BlockUnion {
+		return nil
 	}
+	a, err := r.store.keyed(r.a)
+	if err != nil {
+		return err
+	}
+	b := a
+	if !r.req.Dedupe {
+		if b, err = r.store.keyed(r.b); err != nil {
+			return err
+		}
+	}
+	r.blocker = newBlocker(a, b, len(r.store.toks.text), len(r.store.keys.text), r.req.Dedupe)
 	return nil
 }
 

@@ -218,10 +218,32 @@ func (s *sealer) appendEvidence(b []byte, e *canon.Object) ([]byte, error) {
 	return append(b, '}'), nil
 }
 
+// appendPublished writes a value in its published form. Ids and keys are plain
+// text almost always, which needs no detour.
 func appendPublished(b []byte, v any) ([]byte, error) {
+	switch x := v.(type) {
+	case string:
+		if plainText(x) {
+			b = append(b, '"')
+			b = append(b, x...)
+			return append(b, '"'), nil
+		}
+	case int:
+		return strconv.AppendInt(b, int64(x), 10), nil
+	}
 	p, err := canon.Published(v)
 	if err != nil {
 		return b, badText(err)
 	}
 	return append(b, p...), nil
+}
+
+// plainText reports whether a text is ASCII with nothing to escape.
+func plainText(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c < 0x20 || c >= 0x7f || c == '"' || c == '\\' {
+			return false
+		}
+	}
+	return true
 }

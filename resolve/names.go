@@ -44,38 +44,30 @@ var nameSpellings = sync.OnceValues(func() (*spellings, error) {
 	return s, nil
 })
 
-// nameWord is one word of a name form.
-type nameWord struct {
-	group  int16    // the group it leads to, -1 none
-	member groupSet // the groups it stands in
-	text   text.Prepared
-}
-
-// nameWords numbers the words of name forms.
+// nameWords says what the words of name forms lead to. Words are numbered with
+// the tokens of the store.
 type nameWords struct {
-	table *spellings
-	ids   map[string]int32
-	words []nameWord
+	table  *spellings
+	toks   *tokens
+	group  []int16    // by word: the group it leads to, -1 none
+	member []groupSet // by word: the groups it stands in
 }
 
-func newNameWords() (*nameWords, error) {
+func newNameWords(toks *tokens) (*nameWords, error) {
 	t, err := nameSpellings()
-	return &nameWords{table: t, ids: make(map[string]int32)}, err
+	return &nameWords{table: t, toks: toks}, err
 }
 
-func (w *nameWords) id(s string) int32 {
-	if id, ok := w.ids[s]; ok {
-		return id
+// extend looks up the words that came since.
+func (w *nameWords) extend() {
+	for i := len(w.group); i < len(w.toks.text); i++ {
+		g, ok := w.table.key[w.toks.text[i]]
+		if !ok {
+			g = -1
+		}
+		w.group = append(w.group, g)
+		w.member = append(w.member, w.table.member[w.toks.text[i]])
 	}
-	s = strings.Clone(s)
-	word := nameWord{group: -1, member: w.table.member[s], text: text.Prepare(s)}
-	if g, ok := w.table.key[s]; ok {
-		word.group = g
-	}
-	id := int32(len(w.words))
-	w.ids[s] = id
-	w.words = append(w.words, word)
-	return id
 }
 
 // nameForm is the form in which spellings are compared: "Last, First" turned
@@ -131,8 +123,7 @@ type nameScratch struct {
 	matcher text.Matcher
 }
 
-// mayBeEquivalent reports whether enough words of the two names lead to each
-// other for equivalence to be possible, and how many do.
+// matched counts the words of a that lead to a word of b, each used once.
 func (w *nameWords) matched(a, b []int32, s *nameScratch) int {
 	if cap(s.used) < len(b) {
 		s.used = make([]bool, len(b)*2)
@@ -141,9 +132,9 @@ func (w *nameWords) matched(a, b []int32, s *nameScratch) int {
 	clear(used)
 	n := 0
 	for _, t := range a {
-		g := w.words[t].group
+		g := w.group[t]
 		for k, u := range b {
-			if used[k] || !(g < 0 && t == u || g >= 0 && w.words[u].member.has(g)) {
+			if used[k] || !(g < 0 && t == u || g >= 0 && w.member[u].has(g)) {
 				continue
 			}
 			used[k] = true
@@ -191,7 +182,7 @@ func (w *nameWords) closest(formA, formB *text.Prepared, a, b []int32, s *nameSc
 	best := s.matcher.JaroWinkler(formA, formB)
 	for _, t := range a {
 		for _, u := range b {
-			best = max(best, s.matcher.JaroWinkler(&w.words[t].text, &w.words[u].text))
+			best = max(best, text.JaroWinkler(w.toks.text[t], w.toks.text[u]))
 		}
 	}
 	return best
@@ -206,13 +197,15 @@ func compareNames(a, b string) (float64, error) {
 	if x == y {
 		return 1, nil
 	}
-	words, err := newNameWords()
+	words, err := newNameWords(newTokens())
 	if err != nil {
 		return 0, err
 	}
 	fa, fb := text.Prepare(nameForm(a)), text.Prepare(nameForm(b))
+	wa, wb := words.ofForm(fa.Text()), words.ofForm(fb.Text())
+	words.extend()
 	var s nameScratch
-	if c, ok := words.equivalence(&fa, &fb, words.ofForm(fa.Text()), words.ofForm(fb.Text()), &s); ok {
+	if c, ok := words.equivalence(&fa, &fb, wa, wb, &s); ok {
 		return c, nil
 	}
 	return text.Fuzzy(x, y), nil
@@ -222,7 +215,7 @@ func (w *nameWords) ofForm(form string) []int32 {
 	fields := text.Fields(form)
 	out := make([]int32, len(fields))
 	for i, f := range fields {
-		out[i] = w.id(f)
+		out[i] = w.toks.id(f)
 	}
 	return out
 }

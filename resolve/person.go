@@ -311,6 +311,7 @@ func populationOverlap(x, y string) (overlap, rarest float64, err error) {
 		return 0, 0, err
 	}
 	t := newTokens()
+	t.open = true
 	var sets [2][]int32
 	for i, s := range [2]string{x, y} {
 		for _, tok := range text.Tokens(text.Norm(s)) {

@@ -25,9 +25,12 @@ type plan struct {
 	geoPairs    []geoFields
 	rarity      rarityPlan
 	needsTable  bool     // some comparator weighs tokens
-	blockText   []string // fields whose tokens are blocking keys
+	blockText   []string // fields whose words are blocking keys
 	blockID     []string // fields whose ids are blocking keys
+	wordCols    []int    // their columns
+	idCols      []int
 	blockGeo    geoFields
+	blockPoints int // of geoPairs
 }
 
 // rarityPlan says where token rarities come from.
@@ -50,6 +53,8 @@ type columnSpec struct {
 	lexicon        bool // name forms
 	tokens         bool // token sets
 	hausa          bool // spelling keys
+	blockWords     bool // words that find candidates
+	blockID        bool // identifiers that find candidates
 	counted        bool // its tokens calibrate the table
 	rarity         bool // shared rarity of raw values
 }
@@ -361,4 +366,18 @@ func (p *plan) blocking() {
 			}
 		}
 	}
+	if p.entity == "" {
+		return
+	}
+	for _, f := range p.blockText {
+		i := p.column(columnSpec{field: f})
+		p.columns[i].blockWords = true
+		p.wordCols = append(p.wordCols, i)
+	}
+	for _, f := range p.blockID {
+		i := p.column(columnSpec{field: f})
+		p.columns[i].blockID = true
+		p.idCols = append(p.idCols, i)
+	}
+	p.blockPoints = p.geoPair(p.blockGeo.lat, p.blockGeo.lon)
 }

@@ -30,6 +30,7 @@ func (s *store) seal(sides ...*side) error {
 		s.toks.rarity = make([]float64, len(s.toks.text))
 	}
 	s.order()
+	s.words.extend()
 	if s.plan.rarity.table == nil && s.plan.needsTable {
 		s.tfPin = s.calibrationPin()
 	}
@@ -49,6 +50,8 @@ func (s *store) order() {
 		c.plain.renumber(rank)
 		c.joint.renumber(rank)
 		c.twice.renumber(rank)
+		c.block.renumber(rank)
+		c.words.relabel(rank)
 		c.index = nil
 	}
 	if s.counts != nil {
@@ -103,8 +106,14 @@ func (s *store) tableTotal() float64 { return max(1, float64(s.total)) }
 
 func (s *store) weighCounted() {
 	s.toks.rarity = s.toks.rarity[:0]
+	known := make(map[int64]float64) // most tokens share a few counts
 	for _, n := range s.counts {
-		s.toks.rarity = append(s.toks.rarity, s.calibrated(n))
+		d, ok := known[n]
+		if !ok {
+			d = s.calibrated(n)
+			known[n] = d
+		}
+		s.toks.rarity = append(s.toks.rarity, d)
 	}
 }
 

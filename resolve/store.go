@@ -25,6 +25,9 @@ type store struct {
 	hausa   *packs.Orthography
 	domains map[string]*vocabulary
 
+	list, work []int32 // scratch while values are read
+	word       []byte
+
 	// What calibration counts: plain tokens of the fields that weigh tokens.
 	counts   []int64 // by token
 	total    int64
@@ -47,15 +50,17 @@ type column struct {
 	strip *vocabulary
 	index map[string]int32
 
-	norms   []text.Prepared
-	forms   []text.Prepared // name forms
-	words   spans           // of name forms
-	plain   spans           // token sets
-	joint   spans           // token sets with joined possessives, when the table has that rule
-	high    []float64       // rarity of the rarest token that is rare
-	pairs   spans           // phrases
-	spelled [][]spellingKey // keys under spelling rules, when a comparator asks for them
-	blank   []bool          // raw value that counts as absent when rarity is asked
+	norms    []text.Prepared
+	forms    []text.Prepared // name forms
+	words    spans           // of name forms
+	plain    spans           // token sets
+	joint    spans           // token sets with joined possessives, when the table has that rule
+	high     []float64       // rarity of the rarest token that is rare
+	pairs    spans           // phrases
+	block    spans           // words that find candidates
+	blockIDs []int32         // identifiers that find candidates, -1 none
+	spelled  [][]spellingKey // keys under spelling rules, when a comparator asks for them
+	blank    []bool          // raw value that counts as absent when rarity is asked
 
 	// For calibration: how many records hold the value, and tokens that occur
 	// more than once in it, each further time.
@@ -79,7 +84,8 @@ type features struct {
 }
 
 func newStore(p *plan) (*store, error) {
-	words, err := newNameWords()
+	toks := newTokens()
+	words, err := newNameWords(toks)
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +93,7 @@ func newStore(p *plan) (*store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &store{plan: p, toks: newTokens(), phrases: newTokens(), words: words, keys: newTokens(), codes: newTokens(),
+	s := &store{plan: p, toks: toks, phrases: newTokens(), words: words, keys: newTokens(), codes: newTokens(),
 		forms: forms, feats: make([]features, len(p.comps)), tables: make(map[string]*codeTable), domains: make(map[string]*vocabulary)}
 	domains, err := packs.TypeDomains(p.vocabularyVersion())
 	if err != nil {
@@ -152,7 +158,7 @@ func (s *store) ref(col int, rec *canon.Object) int32 {
 	if stripped != "" || c.spec.stripType == "" && !c.spec.stripQualifier {
 		ref = s.read(col, v, str, stripped)
 	}
-	c.index[strings.Clone(str)] = ref
+	c.index[str] = ref
 	return ref
 }
 
@@ -194,17 +200,27 @@ func (s *store) read(col int, v any, raw, stripped string) int32 {
 	c.blank = append(c.blank, !truthy(v))
 	spec := c.spec
 	norm := ""
-	if spec.norm || spec.lexicon || spec.tokens || spec.rarity {
+	if spec.norm || spec.lexicon || spec.tokens || spec.rarity || spec.blockWords {
 		norm = text.Norm(stripped)
 	}
 	if spec.norm {
 		c.norms = append(c.norms, text.Prepare(norm))
 	}
+	var list []int32
+	if spec.lexicon || spec.tokens || spec.rarity || spec.blockWords {
+		list = s.tokenList(norm)
+	}
+	if spec.blockWords {
+		s.readBlockWords(c, stripped, norm, list)
+	}
+	if spec.blockID {
+		c.blockIDs = append(c.blockIDs, s.key(idKey(stripped)))
+	}
 	if spec.lexicon {
-		s.readForm(c, stripped, norm)
+		s.readForm(c, stripped, norm, list)
 	}
 	if spec.tokens || spec.rarity {
-		s.readTokens(c, norm)
+		s.readTokens(c, norm, list)
 	}
 	for i := range s.plan.comps {
 		if cmp := &s.plan.comps[i]; cmp.column == col && cmp.kind != kindGeo && !cmp.noField {
@@ -216,9 +232,46 @@ func (s *store) read(col int, v any, raw, stripped string) int32 {
 
 func (c *column) size() int32 { return int32(len(c.blank)) }
 
-func (s *store) readForm(c *column, stripped, norm string) {
+// tokenList numbers the tokens of a normal form in order; the list is valid
+// until the next call.
+func (s *store) tokenList(norm string) []int32 {
+	s.list = s.list[:0]
+	for i := 0; i < len(norm); {
+		if !isTokenByte(norm[i]) {
+			i++
+			continue
+		}
+		j := i + 1
+		for j < len(norm) && isTokenByte(norm[j]) {
+			j++
+		}
+		s.list = append(s.list, s.toks.id(norm[i:j]))
+		i = j
+	}
+	return s.list
+}
+
+func isTokenByte(c byte) bool { return c >= 'a' && c <= 'z' || c >= '0' && c <= '9' }
+
+// plainWords reports whether a normal form is tokens with single spaces between
+// them, and nothing else.
+func plainWords(norm string) bool {
+	for i := range len(norm) {
+		if !isTokenByte(norm[i]) && (norm[i] != ' ' || i == 0 || i == len(norm)-1) {
+			return false
+		}
+	}
+	return true
+}
+
+func (s *store) readForm(c *column, stripped, norm string, list []int32) {
+	if plainWords(norm) && asciiOnly(stripped) {
+		c.forms = append(c.forms, c.norms[len(c.norms)-1])
+		c.words.add(list)
+		return
+	}
 	form := nameForm(stripped)
-	if form == norm && c.spec.norm {
+	if form == norm {
 		c.forms = append(c.forms, c.norms[len(c.norms)-1])
 	} else {
 		c.forms = append(c.forms, text.Prepare(form))
@@ -226,28 +279,63 @@ func (s *store) readForm(c *column, stripped, norm string) {
 	c.words.add(s.words.ofForm(form))
 }
 
-func (s *store) readTokens(c *column, norm string) {
-	list := text.Tokens(norm)
-	ids := make([]int32, 0, len(list)+2)
-	for _, t := range list {
-		ids = append(ids, s.toks.id(t))
+// readBlockWords notes the words that find candidates. They are the tokens of
+// the folded text, which are the tokens of the normal form unless a control or
+// a foreign character makes a difference.
+func (s *store) readBlockWords(c *column, stripped, norm string, list []int32) {
+	if plainASCII(stripped) {
+		s.work = append(s.work[:0], list...)
+	} else {
+		s.work = s.work[:0]
+		folded := text.Fold(stripped)
+		for i := 0; i < len(folded); {
+			if !asciiAlnum(folded[i]) {
+				i++
+				continue
+			}
+			s.word = s.word[:0]
+			for i < len(folded) && asciiAlnum(folded[i]) {
+				ch := folded[i]
+				if ch >= 'A' && ch <= 'Z' {
+					ch += 'a' - 'A'
+				}
+				s.word = append(s.word, ch)
+				i++
+			}
+			s.work = append(s.work, s.toks.idOf(s.word))
+		}
 	}
+	c.block.add(distinctIDs(s.work))
+}
+
+// plainASCII reports whether a text is ASCII without control characters.
+func plainASCII(s string) bool {
+	for i := range len(s) {
+		if s[i] < 0x20 || s[i] >= 0x7f {
+			return false
+		}
+	}
+	return true
+}
+
+func (s *store) readTokens(c *column, norm string, list []int32) {
 	if c.spec.counted {
 		c.uses = append(c.uses, 0)
-		c.twice.add(repeats(ids))
+		c.twice.add(repeats(list))
 	}
-	c.plain.add(s.toks.set(ids))
 	if c.spec.hausa {
-		c.spelled = append(c.spelled, spellingKeys(s.hausa, list))
+		c.spelled = append(c.spelled, spellingKeys(s.hausa, text.Tokens(norm)))
 	}
+	s.work = append(s.work[:0], list...)
+	c.plain.add(s.toks.set(s.work))
 	if !s.plan.rarity.possessive {
 		return
 	}
-	ids = ids[:0]
+	s.work = s.work[:0]
 	for _, t := range text.PossessiveTokens(norm) {
-		ids = append(ids, s.toks.id(t))
+		s.work = append(s.work, s.toks.id(t))
 	}
-	c.joint.add(s.toks.set(ids))
+	c.joint.add(s.toks.set(s.work))
 	if c.spec.rarity && s.plan.rarity.phrases != nil {
 		s.readPhrases(c, norm)
 	}

@@ -15,25 +15,36 @@ func distinctiveness(rate float64) float64 {
 }
 
 // tokens gives each distinct token a number, and once sealed numbers them in
-// byte order, so that sums run in the same order whatever came first.
+// byte order, so that sums run in the same order whatever came first. Tokens
+// that stay open (a Corpus grows) keep every list sorted by text instead.
 type tokens struct {
 	ids    map[string]int32
 	text   []string
 	rarity []float64 // by token; filled by weigh
 	sealed bool
+	open   bool
 }
 
 func newTokens() *tokens { return &tokens{ids: make(map[string]int32)} }
 
+// id numbers a token. The text is kept, so it must not be part of something
+// large.
 func (t *tokens) id(s string) int32 {
 	if id, ok := t.ids[s]; ok {
 		return id
 	}
-	s = strings.Clone(s)
 	id := int32(len(t.text))
 	t.ids[s] = id
 	t.text = append(t.text, s)
 	return id
+}
+
+// idOf is id for a token in a buffer.
+func (t *tokens) idOf(b []byte) int32 {
+	if id, ok := t.ids[string(b)]; ok {
+		return id
+	}
+	return t.id(string(b))
 }
 
 // before reports whether token a sorts before token b.
@@ -44,19 +55,28 @@ func (t *tokens) before(a, b int32) bool {
 	return t.text[a] < t.text[b]
 }
 
-// set sorts and deduplicates token numbers in place.
+// set removes repeated numbers in place. While tokens stay open the list is
+// sorted by text; otherwise its order is settled when they are sealed.
 func (t *tokens) set(ids []int32) []int32 {
-	slices.SortFunc(ids, func(a, b int32) int {
-		if a == b {
-			return 0
+	out := ids[:0]
+	if len(ids) > largeSet {
+		slices.Sort(ids)
+		out = slices.Compact(ids)
+	} else {
+		for _, id := range ids {
+			if !containsID(out, id) {
+				out = append(out, id)
+			}
 		}
-		if t.before(a, b) {
-			return -1
-		}
-		return 1
-	})
-	return slices.Compact(ids)
+	}
+	if t.open {
+		slices.SortFunc(out, func(a, b int32) int { return strings.Compare(t.text[a], t.text[b]) })
+	}
+	return out
 }
+
+// largeSet is the length from which repeated numbers are found by sorting.
+const largeSet = 64
 
 // seal renumbers the tokens in byte order and returns the new number of each.
 func (t *tokens) seal() []int32 {
@@ -116,7 +136,22 @@ func (s *spans) at(ref int32) []int32 {
 	return s.ids[start:s.ends[ref]]
 }
 
+// renumber gives every list its new numbers, in ascending order.
 func (s *spans) renumber(rank []int32) {
+	for i, id := range s.ids {
+		s.ids[i] = rank[id]
+	}
+	start := uint32(0)
+	for _, end := range s.ends {
+		if list := s.ids[start:end]; len(list) > 1 {
+			slices.Sort(list)
+		}
+		start = end
+	}
+}
+
+// relabel gives every list its new numbers in the order it has.
+func (s *spans) relabel(rank []int32) {
 	for i, id := range s.ids {
 		s.ids[i] = rank[id]
 	}
