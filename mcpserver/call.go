@@ -215,3 +215,32 @@ func withProgress(ctx context.Context, req *mcp.CallToolRequest) context.Context
 	}
 	return context.WithValue(ctx, progressKey{}, report)
 }
+
+// Ask calls a tool for its answer alone, unsigned, as other surfaces of the
+// same program do. The error is a *fault.Error.
+func (s *Server) Ask(ctx context.Context, name string, args *canon.Object) (*canon.Object, error) {
+	i, ok := s.rank[name]
+	if !ok {
+		return nil, fault.New(fault.Invalid, "Unknown tool: %s", name)
+	}
+	t := &s.tools[i]
+	raw, err := canon.Compact(args)
+	if err != nil {
+		return nil, fault.Wrap(err, fault.Invalid, "arguments that can't be encoded")
+	}
+	decoded, err := decodeArgs(t.Name, t.Args, raw)
+	if err != nil {
+		return nil, err
+	}
+	value, err := s.run(ctx, t, decoded)
+	if err != nil {
+		return nil, s.tell(ctx, name, err)
+	}
+	return answerObject(value)
+}
+
+// Serves reports whether a tool is there.
+func (s *Server) Serves(name string) bool {
+	_, ok := s.rank[name]
+	return ok
+}

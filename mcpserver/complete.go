@@ -97,7 +97,7 @@ func (s *Server) decisionIDs(ctx context.Context, prefix string) ([]string, erro
 
 func (s *Server) entityIDs(ctx context.Context) []string {
 	var out []string
-	if answer := s.answerOf(ctx, "entities", canon.Obj()); answer != nil {
+	if answer, err := s.Ask(ctx, "entities", canon.Obj()); err == nil {
 		for _, e := range objectsOf(answer.Value("entities")) {
 			id, _ := e.Value("entity_id").(string)
 			out = append(out, id)
@@ -108,7 +108,7 @@ func (s *Server) entityIDs(ctx context.Context) []string {
 
 func (s *Server) documentPaths(ctx context.Context) []string {
 	var out []string
-	if answer := s.answerOf(ctx, "list_documents", canon.Obj("limit", 500)); answer != nil {
+	if answer, err := s.Ask(ctx, "list_documents", canon.Obj("limit", 500)); err == nil {
 		for _, e := range objectsOf(answer.Value("documents")) {
 			path, _ := e.Value("path").(string)
 			out = append(out, path)

@@ -56,13 +56,13 @@ func TestConformance(t *testing.T) {
 			if tool == "" {
 				tool = "scenario:" + strings.TrimSuffix(file, ".jsonl")
 			}
+			seen[v.id] = true
 			why := play(t, file, v, pool)
 			if strings.Contains(why, `"Unknown tool: `) {
 				absent[tool]++
 				continue
 			}
 			reason, listed := allowed[v.id]
-			seen[v.id] = true
 			total[tool]++
 			switch {
 			case why == "" && listed:

@@ -397,3 +397,10 @@ func (d *Arg) texts(v any) (any, string) {
 	}
 	return out, ""
 }
+
+// DecodeArgs is the argument layer for other surfaces: name is what refusals
+// call the request. The error is a *fault.Error, or of the protocol when raw is
+// no object.
+func DecodeArgs(name string, decl []Arg, raw json.RawMessage) (*Args, error) {
+	return decodeArgs(name, decl, raw)
+}

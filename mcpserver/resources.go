@@ -2,7 +2,6 @@ package mcpserver
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"log/slog"
 	"net/url"
@@ -137,21 +136,4 @@ func (s *Server) guard(next mcp.MethodHandler) mcp.MethodHandler {
 		}()
 		return next(ctx, method, req)
 	}
-}
-
-// answerOf calls a tool for its answer alone; nil when it is refused.
-func (s *Server) answerOf(ctx context.Context, tool string, args *canon.Object) *canon.Object {
-	if _, served := s.rank[tool]; !served {
-		return nil
-	}
-	raw, err := canon.Compact(args)
-	if err != nil {
-		return nil
-	}
-	reply, err := s.Call(ctx, tool, json.RawMessage(raw))
-	if err != nil || reply.Fault != nil {
-		return nil
-	}
-	o, _ := reply.Value.(*canon.Object)
-	return o
 }

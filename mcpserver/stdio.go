@@ -62,9 +62,10 @@ type stdioConn struct {
 	writeMu sync.Mutex
 	out     io.Writer
 
-	mu   sync.Mutex
-	owed map[jsonrpc.ID]bool // requests without an answer; true = cancelled
-	idle chan struct{}       // told when owed becomes empty
+	mu      sync.Mutex
+	owed    map[jsonrpc.ID]bool // requests without an answer; true = cancelled
+	writing int                 // answers on their way out
+	idle    chan struct{}       // told when nothing is owed or on its way
 }
 
 // SessionID is empty: a pipe is one session.
@@ -176,7 +177,7 @@ func (c *stdioConn) settle(ctx context.Context) {
 	defer tick.Stop()
 	for {
 		c.mu.Lock()
-		waiting := false
+		waiting := c.writing > 0
 		for _, cancelled := range c.owed {
 			waiting = waiting || !cancelled
 		}
@@ -197,12 +198,9 @@ func (c *stdioConn) settle(ctx context.Context) {
 
 // Write sends one message, but not the answer to a cancelled request.
 func (c *stdioConn) Write(_ context.Context, msg jsonrpc.Message) error {
-	resp, isAnswer := msg.(*jsonrpc.Response)
-	if isAnswer {
-		c.mu.Lock()
-		cancelled := c.owed[resp.ID]
-		c.mu.Unlock()
-		defer c.paid(resp.ID)
+	if resp, ok := msg.(*jsonrpc.Response); ok {
+		cancelled := c.pay(resp.ID)
+		defer c.paid()
 		if cancelled {
 			return nil
 		}
@@ -214,13 +212,24 @@ func (c *stdioConn) Write(_ context.Context, msg jsonrpc.Message) error {
 	return c.writeLine(data)
 }
 
-// paid forgets a request after its answer is written.
-func (c *stdioConn) paid(id jsonrpc.ID) {
+// pay frees a request's id before its answer is written, because the client may
+// use it again as soon as it has read the answer.
+func (c *stdioConn) pay(id jsonrpc.ID) (cancelled bool) {
 	c.mu.Lock()
+	defer c.mu.Unlock()
+	cancelled = c.owed[id]
 	delete(c.owed, id)
-	empty := len(c.owed) == 0
+	c.writing++
+	return cancelled
+}
+
+// paid tells who waits for the end of all answers.
+func (c *stdioConn) paid() {
+	c.mu.Lock()
+	c.writing--
+	idle := c.writing == 0 && len(c.owed) == 0
 	c.mu.Unlock()
-	if empty {
+	if idle {
 		select {
 		case c.idle <- struct{}{}:
 		default:
