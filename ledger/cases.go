@@ -33,16 +33,15 @@ func (l *Ledger) Cases(ctx context.Context, entityType string) (*canon.Object, e
 }
 
 // openCase reports whether a decision waits for evidence: a review that nothing
-// superseded and no operator settled.
+// superseded and no operator settled, or any that an operator sent to review.
 func (s *state) openCase(i int32) bool {
-	if !s.live(i) || s.identityOf(i) != "review" {
+	if !s.live(i) {
 		return false
 	}
-	if len(s.ops) == 0 {
-		return true
+	if op, ok := s.ops[orderedPair(s.decs[i].a, s.decs[i].b)]; ok && op.verdict != verdictUndone {
+		return op.verdict == VerdictReview
 	}
-	op, ok := s.ops[orderedPair(s.decs[i].a, s.decs[i].b)]
-	return !ok || op.verdict == "review"
+	return s.identityOf(i) == "review"
 }
 
 func (s *state) openCases() int {
@@ -85,7 +84,14 @@ func (r *reader) caseViews(open []int32) ([]any, error) {
 	}
 	views := make([]any, len(open))
 	for n, i := range open {
-		views[n] = r.l.cache.cases[i]
+		v := r.l.cache.cases[i]
+		if len(r.s.ops) > 0 { // what a person says of the pair can change
+			v = v.Clone()
+			if err := r.addOperator(v, i); err != nil {
+				return nil, err
+			}
+		}
+		views[n] = v
 	}
 	return views, nil
 }

@@ -41,7 +41,7 @@ func (l *Ledger) Decision(ctx context.Context, id string) (*canon.Object, error)
 			out.Set("entity_id", s.ents[e].id)
 		}
 		r.addAlso(out, i)
-		return nil
+		return r.addOperator(out, i)
 	})
 	return out, err
 }

@@ -32,7 +32,7 @@ func (l *Ledger) Explain(ctx context.Context, id string) (*canon.Object, error) 
 			return err
 		}
 		r.addAlso(out, i)
-		return nil
+		return r.addOperator(out, i)
 	})
 	return out, err
 }

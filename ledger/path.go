@@ -72,7 +72,7 @@ func (r *reader) step(i int32) (*canon.Object, error) {
 	}
 	v.Set("from", from)
 	v.Set("to", to)
-	return v, nil
+	return v, r.addOperator(v, i)
 }
 
 // chainBetween is the shortest chain of decisions between two records. Version

@@ -39,7 +39,7 @@ func (l *Ledger) Replay(ctx context.Context, id string) (*canon.Object, error) {
 type replayPlan struct {
 	then     *canon.Object // view of the stored decision
 	evidence *canon.Object
-	also     any
+	extra    *canon.Object // further keys of the answer
 	batch    *resolve.Request
 	pos      [2]int
 	pair     *resolve.PairRequest
@@ -72,9 +72,11 @@ func (r *reader) planReplay(i int32) (*replayPlan, error) {
 	if p.then, err = r.view(rec); err != nil {
 		return nil, err
 	}
-	holder := canon.NewObject()
-	r.addAlso(holder, i)
-	p.also = holder.Value("also")
+	p.extra = canon.NewObject()
+	r.addAlso(p.extra, i)
+	if err := r.addOperator(p.extra, i); err != nil {
+		return nil, err
+	}
 	pos, batch := rec.body.Value("pos").([]any)
 	switch {
 	case !batch:
@@ -229,8 +231,10 @@ func (r *reader) planBatch(p *replayPlan, rr *runRecord, pos []any) error {
 	if req.A, err = r.side(rr, "a"); err != nil {
 		return err
 	}
-	if req.B, err = r.side(rr, "b"); err != nil {
-		return err
+	if req.Dedupe = rr.body.Value("verb") == verbDedupe; !req.Dedupe {
+		if req.B, err = r.side(rr, "b"); err != nil {
+			return err
+		}
 	}
 	p.batch = &req
 	return nil
@@ -322,8 +326,8 @@ func (p *replayPlan) answer(id string, now *outcome) *canon.Object {
 		"now", canon.Obj("identity", now.identity, "action", now.action, "score", canon.Float(now.score), "engine", now.pins.Value("engine"), "decision_id", nowID),
 		"changed", changed,
 	)
-	if p.also != nil {
-		out.Set("also", p.also)
+	for key, v := range p.extra.All() {
+		out.Set(key, v)
 	}
 	return out
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql/driver"
 	"errors"
+	"slices"
 	"strconv"
 
 	"github.com/arche-ledger/arche/internal/fault"
@@ -71,7 +72,7 @@ func (l *Ledger) prepareFile(ctx context.Context, db *duck.DB) error {
 
 func (l *Ledger) createTables(ctx context.Context, db *duck.DB) error {
 	err := l.store.Write(ctx, db, 0, func() error {
-		for _, sql := range schema {
+		for _, sql := range slices.Concat(schema, views) {
 			if err := db.Exec(ctx, sql); err != nil {
 				return err
 			}

@@ -253,7 +253,7 @@ func (s *state) cut(a, b int32) bool {
 		return false
 	}
 	op, ok := s.ops[orderedPair(a, b)]
-	return ok && op.verdict != "same"
+	return ok && (op.verdict == VerdictDifferent || op.verdict == VerdictReview)
 }
 
 // newest is the record that an observation on this one applies to.
