@@ -153,6 +153,8 @@ func (a *app) compareRequest(ctx context.Context, files []string, f compareFlags
 		return req, usagef("--entity and --comparators say the same thing; give one")
 	case f.block != "" && f.block != "none" && f.block != "union":
 		return req, usagef("--block must be union or none")
+	case len(files) == 2 && files[0] == "-" && files[1] == "-":
+		return req, usagef("only one list can come from standard input")
 	case f.threshold < 0 || f.threshold > 1:
 		return req, usagef("--threshold must be from 0 to 1")
 	}
@@ -174,9 +176,6 @@ func (a *app) compareRequest(ctx context.Context, files []string, f compareFlags
 	}
 	if req.A, err = a.readList(ctx, files[0], f.format, idA, req.IDField, mapping); err != nil || req.Dedupe {
 		return req, err
-	}
-	if files[0] == "-" && files[1] == "-" {
-		return req, usagef("only one list can come from standard input")
 	}
 	req.B, err = a.readList(ctx, files[1], f.format, idB, req.IDField, mapping)
 	return req, err
@@ -236,7 +235,10 @@ func (a *app) readList(ctx context.Context, name, format, idColumn, idField stri
 	for _, m := range mapping {
 		if slices.Contains(t.Columns, m.column) {
 			names[m.column] = m.field
-		} else if !slices.Contains(t.Columns, m.field) {
+		}
+	}
+	for _, m := range mapping { // a field may be mapped once for each list
+		if !hasField(t, names, m.field) {
 			return nil, noColumn(t, m.column)
 		}
 	}
@@ -244,6 +246,16 @@ func (a *app) readList(ctx context.Context, name, format, idColumn, idField stri
 		return t.Rows, nil
 	}
 	return renamed(t, names)
+}
+
+// hasField reports whether the list will have the field, mapped or its own.
+func hasField(t *imports.Table, names map[string]string, field string) bool {
+	for _, c := range t.Columns {
+		if names[c] == field || c == field {
+			return true
+		}
+	}
+	return false
 }
 
 // noColumn lists what columns there are; their names are the file's own, and the
@@ -326,7 +338,7 @@ func (a *app) showCounts(r *resolve.Result) {
 	n := len(r.Edges)
 	a.notef("%d pair%s: %d match, %d review", n, plural(n, "", "s"), matches, n-matches)
 	if pairs := r.Blocking.Value("candidate_pairs"); pairs != nil {
-		a.notef("; %s candidate pairs scored", word(pairs))
+		a.notef("; candidates scored: %s", word(pairs))
 	}
 	a.notef(", threshold %s\n", thresholdText(r.Pins))
 	if a.ledgerURI() != "" && n > 0 {
