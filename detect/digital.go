@@ -17,6 +17,7 @@ type found struct {
 	category  string
 	conf      float64
 	canonical string
+	published bool // of phones: a published plan knows it
 }
 
 // digital finds decentralised identifiers and wallet addresses, by start.

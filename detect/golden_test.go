@@ -119,3 +119,29 @@ func compare(t *testing.T, id string, listed map[string]string, want, got any) {
 		t.Errorf("%s is listed as a departure without a reason", id)
 	}
 }
+
+func TestGoldenEntities(t *testing.T) {
+	listed := departures(t)
+	for _, c := range goldenCases(t, "detect_entities") {
+		var args struct {
+			Text  string          `json:"text"`
+			Types json.RawMessage `json:"entity_types"`
+		}
+		if err := json.Unmarshal(c.Args, &args); err != nil {
+			t.Fatalf("%s: %v", c.ID, err)
+		}
+		var types []string
+		if len(args.Types) > 0 && json.Unmarshal(args.Types, &types) != nil {
+			continue // how clients write lists is the server's business
+		}
+		entities, err := detect.Entities(args.Text, detect.EntityOptions{Types: types})
+		if err != nil {
+			t.Fatalf("%s: %v", c.ID, err)
+		}
+		var got []*wantEntity
+		for _, e := range entities {
+			got = append(got, &wantEntity{e.Type, e.Start, e.End, e.Confidence, e.Source})
+		}
+		compare(t, c.ID, listed, c.Want.Entities, got)
+	}
+}

@@ -141,7 +141,7 @@ func (f *phones) judge(k, m int, whole bool) (found, bool) {
 		return found{}, false
 	}
 	n := number{f: f, digits: string(d), s: s, e: e, k: k, m: m, plus: plus, whole: whole}
-	e164, conf := n.read()
+	e164, conf, known := n.read()
 	if e164 == "" {
 		return found{}, false
 	}
@@ -149,7 +149,7 @@ func (f *phones) judge(k, m int, whole bool) (found, bool) {
 		s--
 	}
 	s, e = f.brackets(s, e)
-	return found{s: s, e: e, category: catPhone, conf: conf, canonical: e164}, true
+	return found{s: s, e: e, category: catPhone, conf: conf, canonical: e164, published: known}, true
 }
 
 // brackets takes in the bracket of which the number holds only one half.
@@ -171,39 +171,34 @@ type number struct {
 	plus, whole bool
 }
 
-// read returns the number in E.164 form with its confidence, or "".
-func (n *number) read() (string, float64) {
+// read returns the number in E.164 form with its confidence, or "". known is
+// true when a published plan reads it.
+func (n *number) read() (e164 string, conf float64, known bool) {
 	d := n.digits
-	if n.plus {
-		if e := n.international(d); e != "" {
-			return e, phoneConf
+	exit := strings.HasPrefix(d, "00") && !n.plus && len(d) > 10
+	if exit {
+		d = d[2:]
+	}
+	if n.plus || exit && n.tidy() {
+		if e := publishedInternational(d); e != "" {
+			return e, phoneConf, !exit
+		}
+		if len(d) <= maxPhone+1 {
+			if e := numbering().international(d); e != "" {
+				return e, phoneConf, false
+			}
 		}
 	}
-	if strings.HasPrefix(d, "00") && !n.plus && len(d) > 10 {
-		if e := n.international(d[2:]); e != "" && n.tidy() {
-			return e, phoneConf
-		}
-	}
-	if len(d) <= maxPhone && (n.whole || d[0] == '0') {
-		if e := n.published(); e != "" && !n.blocked() {
-			return e, phoneConf
+	if len(n.digits) <= maxPhone && (n.whole || d[0] == '0') && !n.blocked() {
+		if e := n.published(); e != "" {
+			return e, phoneConf, true
 		}
 	}
 	if n.plus || !n.tidy() {
-		return "", 0
+		return "", 0, false
 	}
-	return n.national()
-}
-
-// international reads digits after a plus: published plans, then all.
-func (n *number) international(d string) string {
-	if e := publishedInternational(d); e != "" {
-		return e
-	}
-	if len(d) > maxPhone+1 {
-		return ""
-	}
-	return numbering().international(d)
+	e164, conf = n.national()
+	return e164, conf, false
 }
 
 // published applies the published plans to digits without a plus.
@@ -293,16 +288,29 @@ func (n *number) grouped() bool { return n.m-n.k >= 2 && n.whole }
 // dated tells whether the groups read as a date or an IP address.
 func (n *number) dated() bool {
 	a := n.f.atoms
-	if n.m == n.k+3 && n.f.s[a[n.k].e] == '.' && n.f.quad(n.k) {
+	if n.m > n.k && n.shortGroups() {
 		return true
 	}
-	for i := n.k; i+2 <= n.m; i++ {
-		x, y, z := a[i].len(), a[i+1].len(), a[i+2].len()
-		if y <= 2 && (x == 4 && z <= 2 || z == 4 && x <= 2) && between(n.f.str(a[i+1]), 0, 31) {
+	for i := max(n.k-2, 0); i+2 < len(a) && i <= n.m; i++ {
+		x, y, z := a[i], a[i+1], a[i+2]
+		if y.s != x.e+1 || z.s != y.e+1 || x.kind != aDigits || y.kind != aDigits || z.kind != aDigits {
+			continue
+		}
+		if y.len() <= 2 && (x.len() == 4 && z.len() <= 2 || z.len() == 4 && x.len() <= 2) && between(n.f.str(y), 0, 31) {
 			return true
 		}
 	}
 	return false
+}
+
+// shortGroups tells whether all groups are short and joined by dots.
+func (n *number) shortGroups() bool {
+	for i := n.k; i <= n.m; i++ {
+		if n.f.atoms[i].len() > 3 || i < n.m && n.f.s[n.f.atoms[i].e] != '.' {
+			return false
+		}
+	}
+	return true
 }
 
 // blocked tells whether the candidate overlaps something better known.

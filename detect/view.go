@@ -201,6 +201,23 @@ func (w *view) origEnd(p int) int {
 	return w.pastMarks(g.o + p - g.v)
 }
 
+// viewStart returns the position in the view of an offset of the original.
+func (w *view) viewStart(o int) int {
+	if w.segs == nil {
+		return o
+	}
+	i := sort.Search(len(w.segs), func(i int) bool { return w.segs[i].o > o })
+	g := w.segs[i-1]
+	p := g.v
+	if g.oend == 0 {
+		p += o - g.o
+	}
+	if i < len(w.segs) {
+		p = min(p, w.segs[i].v)
+	}
+	return min(p, len(w.s))
+}
+
 func (w *view) pastMarks(p int) int {
 	for p < len(w.orig) && w.orig[p] >= 0xcc {
 		r, n := utf8.DecodeRuneInString(w.orig[p:])
