@@ -1,0 +1,327 @@
+package ledger
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/arche-ledger/arche/internal/fault"
+	"github.com/arche-ledger/arche/ledger/duck"
+)
+
+// Finding is one thing that verify found wrong.
+type Finding struct {
+	Seq   int64  `json:"seq"`   // the event concerned, 0 for none
+	Event string `json:"event"` // its id, "" for none
+	Table string `json:"table"`
+	Field string `json:"field"` // what differs
+	What  string `json:"what"`
+}
+
+// Report is what a verification saw.
+type Report struct {
+	Events   int64     `json:"events"`
+	Head     string    `json:"head"` // link of the last event
+	Findings []Finding `json:"findings"`
+	Notes    []string  `json:"notes"`
+}
+
+// mostFindings bounds a report: a file that differs everywhere says it once.
+const mostFindings = 1000
+
+func (r *Report) add(f Finding) {
+	if len(r.Findings) < mostFindings {
+		r.Findings = append(r.Findings, f)
+	}
+}
+
+// Verify recomputes everything that the ledger stores: each event's address and
+// link, the head, each blob against its address, each projection row against
+// the fold. It changes nothing. The report, when given, is filled; the error is
+// a Damaged fault when anything was found.
+func (l *Ledger) Verify(ctx context.Context, report *Report) error {
+	if report == nil {
+		report = &Report{}
+	}
+	*report = Report{Findings: []Finding{}, Notes: []string{}}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.state = nil // the next call folds again, whatever is found
+	err := l.store.Use(ctx, func(db *duck.DB) error {
+		v := &verification{l: l, db: db, ctx: ctx, report: report}
+		return v.run()
+	})
+	if errors.Is(err, duck.ErrClosed) {
+		return errClosed
+	}
+	if err != nil {
+		return err
+	}
+	if n := len(report.Findings); n > 0 {
+		f := report.Findings[0]
+		return fault.Wrap(ErrAltered, fault.Damaged, "verification found %d difference(s), the first at event %d: %s %s: %s", n, f.Seq, f.Table, f.Field, f.What).
+			WithHint("restore the newest backup that verifies")
+	}
+	return nil
+}
+
+type verification struct {
+	l      *Ledger
+	db     *duck.DB
+	ctx    context.Context //nolint:containedctx // lives for one call
+	report *Report
+	state  *state
+	broken bool // the fold could not go on; projections are not compared
+}
+
+func (v *verification) run() error {
+	v.state = newState()
+	v.state.rows = newRowSet()
+	if err := v.events(); err != nil {
+		return err
+	}
+	if err := v.head(); err != nil {
+		return err
+	}
+	if err := v.blobs(); err != nil {
+		return err
+	}
+	if v.broken {
+		v.report.Notes = append(v.report.Notes, "projections were not compared: the log itself is damaged")
+		return nil
+	}
+	v.state.flushPending()
+	for _, table := range projections {
+		if err := v.projection(table); err != nil {
+			return err
+		}
+	}
+	kinds := make([]string, 0, len(v.state.skipped))
+	for k := range v.state.skipped {
+		kinds = append(kinds, k)
+	}
+	slices.Sort(kinds)
+	for _, k := range kinds {
+		if strings.Contains(k, " v") {
+			v.report.Notes = append(v.report.Notes, fmt.Sprintf("%d events of kind %s are newer than this program and were skipped", v.state.skipped[k], k))
+		}
+	}
+	return nil
+}
+
+// events reads the whole log in order and folds it.
+func (v *verification) events() error {
+	lists := func(address string, seq int64) ([]string, error) { return v.l.idList(v.ctx, v.db, address, seq) }
+	seen := map[address]bool{}
+	prev := Event{link: zeroLink}
+	last, err := v.lastSeq()
+	if err != nil {
+		return err
+	}
+	for after := int64(0); after < last; after += foldChunk {
+		if err := v.ctx.Err(); err != nil {
+			return err
+		}
+		batch, err := readEvents(v.ctx, v.db, after, foldChunk)
+		if err != nil {
+			return err
+		}
+		for i := range batch {
+			e := &batch[i]
+			v.event(e, &prev, seen)
+			v.fold(e, lists)
+			prev = *e
+		}
+	}
+	v.report.Events = prev.seq
+	v.report.Head = prev.link
+	return v.stray(last)
+}
+
+func (v *verification) lastSeq() (last int64, err error) {
+	err = v.db.Query(v.ctx, `SELECT coalesce(max(seq), 0) FROM events`, nil, func(x []driver.Value) error {
+		last, _ = x[0].(int64)
+		return nil
+	})
+	return last, err
+}
+
+// stray reports rows that a reading by seq does not meet.
+func (v *verification) stray(last int64) error {
+	return v.db.Query(v.ctx, `SELECT count(*) FROM events WHERE seq IS NULL OR seq < 1 OR seq > ?`, []any{last}, func(x []driver.Value) error {
+		if n, _ := x[0].(int64); n > 0 {
+			v.report.add(Finding{Table: "events", Field: "seq", What: fmt.Sprintf("%d rows have no place in the log", n)})
+		}
+		return nil
+	})
+}
+
+// event recomputes one event: its place, address, link, time and form.
+func (v *verification) event(e, prev *Event, seen map[address]bool) {
+	find := func(field, what string) {
+		v.broken = true
+		v.report.add(Finding{Seq: e.seq, Event: e.id, Table: "events", Field: field, What: what})
+	}
+	if e.seq != prev.seq+1 {
+		find("seq", fmt.Sprintf("event %d follows event %d", e.seq, prev.seq))
+	}
+	if e.log != logMain {
+		find("log", "the log's name is not the file's")
+	}
+	if eventID(e.version, e.kind, e.subject, e.supersedes, e.body) != e.id {
+		find("id", "the content (kind, subject, supersedes, body or v) does not fit the address")
+	}
+	if chainLink(prev.link, e) != e.link {
+		find("link", "the link does not fit place, actor, time or predecessor")
+	}
+	if e.recordedAt.Before(prev.recordedAt) {
+		find("recorded_at", "the time is before the predecessor's")
+	}
+	a := eventAddress(e.id)
+	if e.supersedes != "" && !seen[eventAddress(e.supersedes)] {
+		find("supersedes", "it names an event that is not before it")
+	}
+	seen[a] = true
+}
+
+func (v *verification) fold(e *Event, lists func(string, int64) ([]string, error)) {
+	if v.broken {
+		return
+	}
+	body, err := parseBody(e, lists)
+	if err == nil {
+		if b, ok := body.(decisionBody); ok && b.link && !linkingIdentity(b.identity) {
+			err = alteredEvent(e, "it links records it does not call the same")
+		}
+	}
+	if err == nil {
+		err = v.state.apply(e, body)
+	}
+	if err != nil {
+		v.broken = true
+		v.report.add(Finding{Seq: e.seq, Event: e.id, Table: "events", Field: "body", What: err.Error()})
+	}
+}
+
+// head compares the remembered head with the log.
+func (v *verification) head() error {
+	end, err := v.l.lastEvent(v.ctx, v.db)
+	if err != nil {
+		return err
+	}
+	err = v.l.checkHead(v.ctx, v.db, end)
+	if f := fault.As(err); f != nil && f.Kind == fault.Damaged {
+		h, _ := v.l.store.Head()
+		v.report.add(Finding{Seq: h.Seq, Table: "head", Field: "link", What: f.Message})
+		return nil
+	}
+	return err
+}
+
+// blobs recomputes the address of every content, and finds those missing.
+func (v *verification) blobs() error {
+	have := map[int32]bool{}
+	wrong := func(seq int64, address, what string) {
+		v.report.add(Finding{Seq: seq, Table: "blobs", Field: "bytes", What: clip(address) + ": " + what})
+	}
+	err := v.db.Query(v.ctx, `SELECT address, bytes, seq FROM blobs ORDER BY seq, address`, nil, func(x []driver.Value) error {
+		address, _ := x[0].(string)
+		data, _ := x[1].([]byte)
+		seq, _ := x[2].(int64)
+		switch {
+		case strings.HasPrefix(address, recordPrefix):
+			i := v.state.lookupRecord(address)
+			if i < 0 {
+				if !v.broken {
+					wrong(seq, address, "no event stored it")
+				}
+				return nil
+			}
+			if v.state.recs[i].seq != seq {
+				if !v.state.recs[i].erased {
+					wrong(seq, address, "it does not lie with its event")
+				}
+				return nil
+			}
+			if have[i] {
+				wrong(seq, address, "it is there twice")
+			}
+			have[i] = true
+			v.record(i, seq, address, data, wrong)
+		case !fitsAddress(address, data):
+			wrong(seq, address, "the content does not fit the address")
+		case seq < 1 || seq > v.report.Events:
+			wrong(seq, address, "it lies with no event")
+		}
+		return nil
+	})
+	if err != nil || v.broken {
+		return err
+	}
+	for i := range v.state.recs {
+		n := int32(i) //nolint:gosec // bounded by the number of events
+		if r := &v.state.recs[i]; !r.erased && !have[n] {
+			wrong(r.seq, v.state.recordID(n), "the content is gone")
+		}
+	}
+	return nil
+}
+
+// record recomputes a record's public id from its content.
+func (v *verification) record(i int32, seq int64, address string, data []byte, wrong func(int64, string, string)) {
+	if v.state.recs[i].erased {
+		wrong(seq, address, "values were erased and are still there")
+		return
+	}
+	o, err := v.state.checkContent(i, data)
+	if err != nil {
+		wrong(seq, address, "the content is not what was stored")
+		return
+	}
+	again, err := newRow(o, v.state.words.get(v.state.recs[i].typ))
+	if err != nil || again.id != address {
+		wrong(seq, address, "the content does not fit the record's id")
+	}
+}
+
+// projection compares a table with the rows that the fold gives.
+func (v *verification) projection(table string) error {
+	want := v.state.rows.tables[table]
+	n := 0
+	differs := func(seq int64, what string) {
+		event := ""
+		if e, err := readEvent(v.ctx, v.db, seq); err == nil {
+			event = e.id
+		}
+		v.report.add(Finding{Seq: seq, Event: event, Table: table, Field: "row", What: what})
+	}
+	var pending []func()
+	err := v.db.Query(v.ctx, `SELECT * FROM `+table+` ORDER BY ALL NULLS FIRST`, nil, func(x []driver.Value) error {
+		if n == 0 {
+			sortRows(want)
+		}
+		if n < len(want) {
+			if field := firstDifference(x, want[n]); field >= 0 {
+				if len(pending) < mostFindings {
+					seq, _ := x[0].(int64)
+					pending = append(pending, func() { differs(seq, fmt.Sprintf("column %d differs from the fold", field+1)) })
+				}
+			}
+		}
+		n++
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, p := range pending {
+		p()
+	}
+	if n != len(want) {
+		v.report.add(Finding{Table: table, Field: "rows", What: fmt.Sprintf("%d rows, the fold gives %d", n, len(want))})
+	}
+	return nil
+}
