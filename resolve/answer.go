@@ -128,14 +128,7 @@ func (s *store) assets() *canon.Object {
 	for i := range s.plan.comps {
 		c := &s.plan.comps[i]
 		forms = forms || c.kind == kindLegalForm
-		domains := []string{}
-		if c.kind.isText() {
-			domains = append(domains, c.stripType)
-		}
-		if c.kind == kindType {
-			domains = append(domains, c.domain)
-		}
-		for _, d := range domains {
+		for _, d := range [...]string{c.stripType, c.domain} {
 			if v := s.domains[d]; v != nil {
 				out.Set("type_tokens:"+d, v.pin)
 			}

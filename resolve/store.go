@@ -265,7 +265,7 @@ func plainWords(norm string) bool {
 }
 
 func (s *store) readForm(c *column, stripped, norm string, list []int32) {
-	if plainWords(norm) && asciiOnly(stripped) {
+	if plainWords(norm) && plainASCII(stripped) {
 		c.forms = append(c.forms, c.norms[len(c.norms)-1])
 		c.words.add(list)
 		return
