@@ -12,7 +12,9 @@ import (
 
 	"github.com/arche-ledger/arche/internal/canon"
 	"github.com/arche-ledger/arche/ledger"
+	"github.com/arche-ledger/arche/ledger/documents"
 	"github.com/arche-ledger/arche/mcpserver"
+	"github.com/arche-ledger/arche/mcpserver/hosts"
 )
 
 const goldenDir = "../testdata/golden"
@@ -333,18 +335,29 @@ func textsOf(v any) []string {
 func serverFor(t *testing.T, env map[string]string, project string) (*mcpserver.Server, func()) {
 	t.Helper()
 	opts := mcpserver.Options{PackVersion: env["ARCHE_PACK_VERSION"], Engine: env["ARCHE_ENGINE"]}
-	end := func() {}
 	if uri := env["ARCHE_LEDGER"]; uri != "" {
 		l, err := ledger.Open(uri, ledger.Options{PackVersion: opts.PackVersion, Engine: opts.Engine})
 		if err != nil {
 			t.Fatal(err)
 		}
 		opts.Ledger = l
-		end = func() {
-			if err := l.Close(); err != nil {
+	}
+	protect := mcpserver.ProtectFromEnv(func(name string) string { return env[name] })
+	protect.Ledger = opts.Ledger
+	opts.Protection = mcpserver.NewProtection(protect)
+	base, err := documents.Open(documents.Options{Root: project, Ledger: opts.Ledger})
+	if err != nil {
+		t.Fatal(err)
+	}
+	opts.Documents = mcpserver.DocumentTools(base, hosts.Wirer{Root: project}, nil)
+	return mcpserver.New(opts), func() {
+		if err := base.Close(); err != nil {
+			t.Errorf("close the knowledge base: %v", err)
+		}
+		if opts.Ledger != nil {
+			if err := opts.Ledger.Close(); err != nil {
 				t.Errorf("close the ledger: %v", err)
 			}
 		}
 	}
-	return mcpserver.New(opts), end
 }

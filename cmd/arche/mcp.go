@@ -2,9 +2,11 @@ package main
 
 import (
 	"context"
+	"io"
 	"log/slog"
 	"net"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -12,7 +14,9 @@ import (
 
 	"github.com/arche-ledger/arche/internal/fault"
 	"github.com/arche-ledger/arche/ledger"
+	"github.com/arche-ledger/arche/ledger/documents"
 	"github.com/arche-ledger/arche/mcpserver"
+	"github.com/arche-ledger/arche/mcpserver/hosts"
 )
 
 // mcpFlags are the flags of arche mcp.
@@ -133,19 +137,34 @@ func (a *app) serverOptions(project, tools string, log *slog.Logger) (opts mcpse
 	if signer != nil {
 		opts.Signer = signer
 	}
-	if uri := a.ledgerURI(); uri != "" {
-		lopts, err := a.ledgerOptions()
-		if err != nil {
-			return opts, closeAll, err
+	var open []io.Closer
+	closeAll = func() {
+		for _, c := range slices.Backward(open) {
+			if err := c.Close(); err != nil {
+				log.Error("close", slog.Any("error", err))
+			}
 		}
+	}
+	lopts, err := a.ledgerOptions()
+	if err != nil {
+		return opts, closeAll, err
+	}
+	if uri := a.ledgerURI(); uri != "" {
 		if opts.Ledger, err = ledger.Open(uri, lopts); err != nil {
 			return opts, closeAll, err
 		}
-		closeAll = func() {
-			if err := opts.Ledger.Close(); err != nil {
-				log.Error("close the ledger", slog.Any("error", err))
-			}
+		open = append(open, opts.Ledger)
+	}
+	protect := mcpserver.ProtectFromEnv(a.env)
+	protect.Ledger = opts.Ledger
+	opts.Protection = mcpserver.NewProtection(protect)
+	if opts.Groups != mcpserver.DecisionTools {
+		base, err := documents.Open(documents.Options{Root: project, Ledger: opts.Ledger, LedgerOptions: lopts, Logger: log})
+		if err != nil {
+			return opts, closeAll, err
 		}
+		open = append(open, base)
+		opts.Documents = mcpserver.DocumentTools(base, hosts.Wirer{Root: base.Root()}, log)
 	}
 	return opts, closeAll, nil
 }
