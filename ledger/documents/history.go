@@ -43,6 +43,7 @@ type history struct {
 	seq      int64
 	docs     map[string]logged // by path below .archcore/
 	rels     map[triple]bool   // live relations
+	moved    map[string]string // old path -> new path, of the last move from there
 	settings string            // address of the settings file as last told
 	agreed   int64             // generation of the disk state that the log agrees with
 	warned   bool              // the log was told once that the ledger cannot be reached
@@ -87,7 +88,7 @@ func (b *Base) refresh(ctx context.Context, s *store) error {
 				return err
 			}
 		}
-		h.docs, h.rels, h.settings, h.seq = map[string]logged{}, map[triple]bool{}, "", 0
+		h.docs, h.rels, h.moved, h.settings, h.seq = map[string]logged{}, map[triple]bool{}, map[string]string{}, "", 0
 	}
 	for e, err := range l.Events(ctx, ledger.Filter{After: h.seq, Kinds: foldedKinds}) {
 		if err != nil {
@@ -116,6 +117,9 @@ func (h *history) fold(e ledger.Event) error {
 		}
 		address, _ := body.Value("address").(string)
 		h.docs[rel] = logged{address: address, size: intOf(body.Value("size")), event: e.ID(), live: e.Kind() == kindWritten}
+		if from := textOf(body, "moved_from"); from != "" {
+			h.moved[from] = rel
+		}
 	case kindRelationAdded, kindRelationRemoved:
 		if t, ok := h.tripleOf(e.Subject()); ok {
 			if e.Kind() == kindRelationAdded {
