@@ -17,7 +17,7 @@ func (r *run) result(ctx context.Context, pairs []surfaced) (*Result, error) {
 	pins := r.pins()
 	res := &Result{Pins: pins, Blocking: r.blocking(), Edges: make([]Edge, len(pairs))}
 	if r.req.Backend == "" {
-		res.Backend = r.backend()
+		res.Backend = r.backend(len(r.req.A) + len(r.req.B))
 	}
 	res.Warnings = r.warnings()
 	res.IgnoredFields = r.ignoredFields()
@@ -57,17 +57,19 @@ func (r *run) edge(w *scorer, seal *sealer, p surfaced) (Edge, error) {
 	if err != nil {
 		return Edge{}, err
 	}
-	e := Edge{
-		AID: recordID(r.req.A[p.i], r.req.IDField, int(p.i)), I: int(p.i), J: int(p.j),
-		Score: round(v.score, 4), Decision: v.decision, Evidence: v.evidence, DistinctiveMax: round(v.distinctive, 3),
-	}
 	list := r.req.B
 	if r.req.Dedupe {
 		list = r.req.A
 	}
-	e.BID = recordID(list[p.j], r.req.IDField, int(p.j))
+	e := v.edge(recordID(r.req.A[p.i], r.req.IDField, int(p.i)), recordID(list[p.j], r.req.IDField, int(p.j)), p)
 	e.DecisionID, err = seal.id(&e)
 	return e, err
+}
+
+// edge rounds a verdict; the id is still to be computed.
+func (v *judged) edge(aID, bID any, p surfaced) Edge {
+	return Edge{AID: aID, BID: bID, I: int(p.i), J: int(p.j), Score: round(v.score, 4),
+		Decision: v.decision, Evidence: v.evidence, DistinctiveMax: round(v.distinctive, 3)}
 }
 
 // recordID is the record's id as given, null included, else its position.
@@ -185,8 +187,7 @@ func (r *run) notCompared(out *canon.Object, possible int64) {
 }
 
 // backend says which scorer ran and why no other did.
-func (r *run) backend() *canon.Object {
-	records := len(r.req.A) + len(r.req.B)
+func (r *run) backend(records int) *canon.Object {
 	reason := fmt.Sprintf("%d records are fewer than the %d from which another scorer is considered", records, backendFloor)
 	if records >= backendFloor {
 		reason = r.recipeReason()
@@ -220,10 +221,14 @@ func (r *run) warnings() []string {
 	}{{"list_a", r.req.A}, {"list_b", r.req.B}}
 	for _, l := range lists {
 		if n := repeatedIDs(l.list, r.req.IDField); n > 0 {
-			out = append(out, fmt.Sprintf("%s: %d records repeat an id (%q) that another record of the list has; their pairs cannot be told apart by id", l.name, n, r.req.IDField))
+			out = append(out, repeatWarning(l.name, n, r.req.IDField))
 		}
 	}
 	return out
+}
+
+func repeatWarning(list string, n int, field string) string {
+	return fmt.Sprintf("%s: %d records repeat an id (%q) that another record of the list has; their pairs cannot be told apart by id", list, n, field)
 }
 
 func repeatedIDs(list []*canon.Object, field string) int {
@@ -257,8 +262,10 @@ func (r *run) ignoredFields() []string {
 			}
 		}
 	}
-	return slices.Sorted(maps.Keys(ignored))
+	return sortedKeys(ignored)
 }
+
+func sortedKeys(set map[string]bool) []string { return slices.Sorted(maps.Keys(set)) }
 
 // reads are the fields that the comparators look at.
 func (p *plan) reads() map[string]bool {

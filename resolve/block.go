@@ -26,35 +26,45 @@ type keyed struct {
 func (s *store) keyed(sd *side) (*keyed, error) {
 	p := s.plan
 	k := &keyed{n: sd.n, points: sd.points[p.blockPoints]}
-	var buf []int32
 	k.tokens.ends = make([]uint32, 0, sd.n)
 	k.ids.ends = make([]uint32, 0, sd.n)
 	for row := range sd.n {
-		buf = buf[:0]
-		for _, c := range p.wordCols {
-			if ref := sd.refs[c][row]; ref >= 0 {
-				buf = append(buf, s.cols[c].block.at(ref)...)
-			}
-		}
-		if len(p.wordCols) > 1 {
-			buf = distinctIDs(buf)
-		}
-		k.tokens.add(buf)
-		buf = buf[:0]
-		for _, c := range p.idCols {
-			if ref := sd.refs[c][row]; ref >= 0 && s.cols[c].blockIDs[ref] >= 0 {
-				buf = append(buf, s.cols[c].blockIDs[ref])
-			}
-		}
-		k.ids.add(distinctIDs(buf))
+		words, ids := s.rowKeys(sd, row)
+		k.tokens.add(words)
+		k.ids.add(ids)
 		if pt := k.points[row]; !pt.usable {
 			k.coordless++
 		} else if !pt.finite() {
-			return nil, fault.New(fault.Invalid, "fields %q and %q of a record hold a coordinate that is not finite", p.blockGeo.lat, p.blockGeo.lon).
-				WithHint("give finite numbers, or leave the fields out")
+			return nil, p.notFinite()
 		}
 	}
 	return k, nil
+}
+
+// rowKeys returns the distinct words and identifiers that a row is found by;
+// both are valid until the next call.
+func (s *store) rowKeys(sd *side, row int) (words, ids []int32) {
+	words, ids = s.work[:0], s.list[:0]
+	for _, c := range s.plan.wordCols {
+		if ref := sd.refs[c][row]; ref >= 0 {
+			words = append(words, s.cols[c].block.at(ref)...)
+		}
+	}
+	if len(s.plan.wordCols) > 1 {
+		words = distinctIDs(words)
+	}
+	for _, c := range s.plan.idCols {
+		if ref := sd.refs[c][row]; ref >= 0 && s.cols[c].blockIDs[ref] >= 0 {
+			ids = append(ids, s.cols[c].blockIDs[ref])
+		}
+	}
+	s.work, s.list = words, ids
+	return words, distinctIDs(ids)
+}
+
+func (p *plan) notFinite() error {
+	return fault.New(fault.Invalid, "fields %q and %q of a record hold a coordinate that is not finite", p.blockGeo.lat, p.blockGeo.lon).
+		WithHint("give finite numbers, or leave the fields out")
 }
 
 func distinctIDs(ids []int32) []int32 {

@@ -1,6 +1,7 @@
 package resolve
 
 import (
+	"cmp"
 	"context"
 	"runtime"
 	"slices"
@@ -200,16 +201,13 @@ func (r *run) score(ctx context.Context) ([]surfaced, error) {
 		}
 	}
 	all := slices.Concat(chunks...)
-	slices.SortStableFunc(all, func(x, y surfaced) int {
-		switch {
-		case x.score > y.score:
-			return -1
-		case x.score < y.score:
-			return 1
-		}
-		return 0
-	})
+	sortSurfaced(all)
 	return all, nil
+}
+
+// sortSurfaced orders pairs by rounded score, keeping their order otherwise.
+func sortSurfaced(all []surfaced) {
+	slices.SortStableFunc(all, func(x, y surfaced) int { return cmp.Compare(y.score, x.score) })
 }
 
 // worker scores rows of A; one per goroutine.

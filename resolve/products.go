@@ -253,6 +253,7 @@ func meets(a, b []int) bool {
 // codeTable counts in how many titles of both lists each code stands.
 type codeTable struct {
 	df       map[string]int
+	tally    *tally // instead of df where records come and go
 	baseline float64
 	pin      string
 }
@@ -287,8 +288,14 @@ func (t *codeTable) finish() {
 	t.pin = "codes@sha256:" + hex.EncodeToString(h.Sum(nil))[:16]
 }
 
-// worth is how much a shared code of this count says.
-func (t *codeTable) worth(df int) float64 {
+// worth is how much sharing a code says.
+func (t *codeTable) worth(id int32, code string) float64 {
+	var df int
+	if t.tally != nil {
+		df = int(t.tally.count(id))
+	} else {
+		df = t.df[code]
+	}
 	if df <= 0 {
 		return 1
 	}

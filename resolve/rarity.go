@@ -261,14 +261,23 @@ func (s *store) findRivalry() error {
 	if s.english, err = packs.FrequencyTable("english"); err != nil {
 		return err
 	}
-	s.ordinary = make([]int8, len(s.toks.text))
-	for id, t := range s.toks.text {
-		if n, ok := s.english.Count(t); ok && n/s.english.Total >= ordinaryRate {
-			s.ordinary[id] = 1
-		}
-	}
+	s.extendOrdinary()
 	s.ceiling = s.rarestRarity()
 	return nil
+}
+
+// extendOrdinary looks up which tokens that came since are English words.
+func (s *store) extendOrdinary() {
+	if s.english == nil {
+		return
+	}
+	for id := len(s.ordinary); id < len(s.toks.text); id++ {
+		ordinary := int8(0)
+		if n, ok := s.english.Count(s.toks.text[id]); ok && n/s.english.Total >= ordinaryRate {
+			ordinary = 1
+		}
+		s.ordinary = append(s.ordinary, ordinary)
+	}
 }
 
 // rarestRarity is the rarity of the rarest token that was counted.
