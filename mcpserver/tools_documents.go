@@ -354,7 +354,7 @@ func (t *documentTools) installHost() Tool {
 	}
 }
 
-// wire sets the project up, writes the hosts' files and records which.
+// wire answers install_host_config.
 func (t *documentTools) wire(ctx context.Context, host string, detected bool) (any, error) {
 	switch {
 	case host == "":
@@ -362,17 +362,26 @@ func (t *documentTools) wire(ctx context.Context, host string, detected bool) (a
 	case !hosts.Known(host):
 		return nil, fault.New(fault.Invalid, "installing host config: unknown agent %q — valid agents: %v", host, hosts.IDs())
 	}
-	created, err := t.base.EnsureInitialised(ctx)
+	return WireHost(ctx, t.base, t.wirer, host, detected, t.log)
+}
+
+// WireHost sets the project up, writes the hosts' files, records which, and
+// answers as install_host_config does. log may be nil.
+func WireHost(ctx context.Context, base *documents.Base, wirer HostWirer, host string, detected bool, log *slog.Logger) (*canon.Object, error) {
+	if log == nil {
+		log = discardLogger
+	}
+	created, err := base.EnsureInitialised(ctx)
 	if err != nil {
 		return nil, err
 	}
-	report, err := t.wirer.Wire(host, detected)
+	report, err := wirer.Wire(host, detected)
 	if err != nil {
 		return nil, err
 	}
 	answer := report.Answer(created)
-	if err := t.base.RecordHosts(ctx, wiredFiles(report)); err != nil {
-		t.log.ErrorContext(ctx, "wired hosts are not in the ledger", slog.Any("error", err))
+	if err := base.RecordHosts(ctx, wiredFiles(report)); err != nil {
+		log.ErrorContext(ctx, "wired hosts are not in the ledger", slog.Any("error", err))
 		answer.Set("warnings", []string{"the files are written, but the ledger could not be told"})
 	}
 	return answer, nil
@@ -442,4 +451,3 @@ func number(a *Args, name string) int {
 	}
 	return 0
 }
-
