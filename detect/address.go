@@ -33,8 +33,9 @@ type addrMatch struct {
 // addrWords are the closed sets of the address grammar.
 type addrWords struct {
 	suffixes  map[string]bool
-	articles  []string // longest first
-	nouns     []string // landmark nouns, longest first
+	articles  []string      // longest first
+	nouns     []string      // landmark nouns
+	nounsBy   [256][]string // by first byte, longest first
 	kinds     map[string][]string
 	countries map[string]string
 	cities    map[string]string // name or alias in lower case to country
@@ -52,6 +53,9 @@ var addressWords = sync.OnceValue(func() *addrWords {
 		w.nouns = append(w.nouns, a.Landmarks[kind]...)
 	}
 	slices.SortStableFunc(w.nouns, func(a, b string) int { return len(b) - len(a) })
+	for _, n := range w.nouns {
+		w.nounsBy[n[0]] = append(w.nounsBy[n[0]], n)
+	}
 	for _, c := range packs.Cities() {
 		for _, n := range append([]string{c.Name}, c.Aliases...) {
 			if n = strings.ToLower(n); w.cities[n] == "" {
@@ -384,6 +388,9 @@ func (x *lexed) landmarkNoun(p, limit int) int {
 		}
 		return e
 	}
+	if !is(x.s[p], cLower) && x.s[p] < utf8.RuneSelf {
+		return -1
+	}
 	starts := [4]int{p}
 	n := 0
 	for n < 3 {
@@ -399,7 +406,7 @@ func (x *lexed) landmarkNoun(p, limit int) int {
 		starts[n] = next
 	}
 	for ; n >= 0; n-- {
-		for _, noun := range addressWords().nouns {
+		for _, noun := range addressWords().nounsBy[x.s[starts[n]]] {
 			e := starts[n] + len(noun)
 			if e > limit || !strings.HasPrefix(x.s[starts[n]:], noun) || x.wordAt(e) {
 				continue

@@ -36,16 +36,20 @@ func joinFree(out, more []found) []found {
 	return append(merged, out[i:]...)
 }
 
-// worldSet are the identifier patterns beyond the published ones.
+// worldSet are the identifier patterns beyond the published ones. local holds
+// those of each jurisdiction that count there without a cue.
 type worldSet struct {
 	*idSet
-	bare map[*idPattern][]shape
+	bare  map[*idPattern][]shape
+	local map[string]mask
+	cued  map[int32]mask // by vocabulary entry of a cue's first word
 }
 
 var world = sync.OnceValue(func() worldSet {
-	w := worldSet{&idSet{}, map[*idPattern][]shape{}}
+	w := worldSet{&idSet{}, map[*idPattern][]shape{}, map[string]mask{}, map[int32]mask{}}
 	for _, src := range packs.WorldIDs() {
 		p := compileID(src)
+		p.index = len(w.patterns)
 		w.add(p)
 		for _, s := range src.BareShape {
 			sh, err := compileShape(s, false)
@@ -54,35 +58,130 @@ var world = sync.OnceValue(func() worldSet {
 			}
 			w.bare[p] = append(w.bare[p], sh)
 		}
+		for j := range p.bareIn {
+			m := w.local[j]
+			m.add(p.index)
+			w.local[j] = m
+		}
+		for _, c := range p.Cues {
+			e := words().findFolded(firstWord(foldText(c)))
+			m := w.cued[e]
+			m.add(p.index)
+			w.cued[e] = m
+		}
 	}
 	return w
 })
 
 // worldIDs finds identifiers beside their cue, and without one where a
-// jurisdiction's own identifiers are telling enough.
+// jurisdiction's own identifiers are telling enough. Of overlapping ones those
+// with a cue win.
 func (x *lexed) worldIDs(jurisdiction string) []found {
 	w := world()
-	cued := x.ids(w.idSet, func(p *idPattern, s, e int) (float64, bool) {
-		valid := p.check == nil || p.check(bare(x.s[s:e]))
-		if !valid && !p.CueAlone || !p.cues.before(x.view, s, p.Gap) || x.insideURL(s) {
-			return 0, false
+	local := w.local[jurisdiction]
+	s := &worldScan{x, w, jurisdiction, make([][]idHit, 2*len(w.patterns)), make([]int, len(w.patterns))}
+	cue := x.cueFollower()
+	for _, a := range x.atoms {
+		if a.kind == aDigits && a.len() <= maxRun {
+			s.tryAll(w.byLen[a.len()], local, cue, int(a.s))
 		}
+	}
+	cue = x.cueFollower()
+	for _, at := range x.runStarts() {
+		s.tryAll(w.byFirst[x.s[at]], local, cue, int(at))
+	}
+	out := worldFound(x, freeHits(s.hits))
+	slices.SortFunc(out, func(a, b found) int { return cmp.Compare(a.s, b.s) })
+	return out
+}
+
+// worldScan collects hits: those with a cue by pattern, then those without.
+type worldScan struct {
+	x            *lexed
+	w            worldSet
+	jurisdiction string
+	hits         [][]idHit
+	ends         []int
+}
+
+// tryAll tries those of the patterns that count without a cue here or whose cue
+// may stand before.
+func (s *worldScan) tryAll(patterns []int, local mask, cue *cueFollower, at int) {
+	if len(patterns) == 0 {
+		return
+	}
+	near := cue.near(at)
+	for _, i := range patterns {
+		if local.has(i) || near.has(i) {
+			s.try(s.w.patterns[i], at)
+		}
+	}
+}
+
+func (s *worldScan) try(p *idPattern, at int) {
+	if at < s.ends[p.index] {
+		return
+	}
+	x := s.x
+	e := x.matchID(p, at)
+	if e < 0 {
+		return
+	}
+	valid := p.check == nil || p.check(bare(x.s[at:e]))
+	if !valid && !p.CueAlone || x.insideURL(at) {
+		return
+	}
+	order, conf := p.index, p.Confidence
+	if p.cues.before(x.view, at, p.Gap) {
 		if !valid {
-			return p.Confidence - 0.15, true
+			conf -= 0.15
 		}
-		return p.Confidence, true
-	})
-	alone := x.ids(w.idSet, func(p *idPattern, s, e int) (float64, bool) {
-		if !p.bareIn[jurisdiction] || p.check != nil && !p.check(bare(x.s[s:e])) || !w.telling(x.view, p, s, e) {
-			return 0, false
+	} else {
+		if !valid || !p.bareIn[s.jurisdiction] || !s.w.telling(x.view, p, at, e) || x.counted(at) || x.insideDigest(at, e) {
+			return
 		}
-		if x.counted(s) || x.insideURL(s) || x.insideDigest(s, e) {
-			return 0, false
+		order += len(s.w.patterns)
+		conf -= 0.1
+	}
+	s.ends[p.index] = e
+	s.hits[order] = append(s.hits[order], idHit{at, e, p, order, conf})
+}
+
+// mask is a set of the patterns beyond the published ones.
+type mask [4]uint64
+
+func (m *mask) add(i int) { m[i>>6] |= 1 << (i & 63) }
+
+func (m *mask) has(i int) bool { return m[i>>6]&(1<<(i&63)) != 0 }
+
+const cueReach = 160 // bytes before a value in which its cue may begin
+
+// cueFollower answers, for ascending positions, which patterns have a cue whose
+// first word stands shortly before.
+type cueFollower struct {
+	x      *lexed
+	next   int   // atom after the last one looked at
+	recent []int // atoms in reach that begin a cue
+}
+
+func (x *lexed) cueFollower() *cueFollower { return &cueFollower{x: x} }
+
+func (f *cueFollower) near(p int) (m mask) {
+	for ; f.next < len(f.x.atoms) && int(f.x.atoms[f.next].s) < p; f.next++ {
+		if f.x.has(f.x.atoms[f.next], rCue) {
+			f.recent = append(f.recent, f.next)
 		}
-		return p.Confidence - 0.1, true
-	})
-	out := joinFree(nil, worldFound(x, cued))
-	return joinFree(out, worldFound(x, alone))
+	}
+	for len(f.recent) > 0 && p-int(f.x.atoms[f.recent[0]].s) > cueReach {
+		f.recent = f.recent[1:]
+	}
+	w := world()
+	for _, i := range f.recent {
+		for k, bits := range w.cued[f.x.atoms[i].ent] {
+			m[k] |= bits
+		}
+	}
+	return m
 }
 
 func worldFound(x *lexed, hits []idHit) []found {

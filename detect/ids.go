@@ -19,6 +19,7 @@ type idPattern struct {
 	cues    *cues
 	check   func(string) bool
 	bareIn  map[string]bool
+	index   int // place among the patterns beyond the published ones
 }
 
 // idSet is an ordered list of patterns with the index its scan starts from.
@@ -164,7 +165,7 @@ func (x *lexed) ids(set *idSet, want func(*idPattern, int, int) (float64, bool))
 	hits := make([][]idHit, len(set.patterns))
 	ends := make([]int, len(set.patterns))
 	for _, a := range x.atoms {
-		if a.kind == aDigits && a.len() <= 40 {
+		if a.kind == aDigits && a.len() <= maxRun {
 			for _, i := range set.byLen[a.len()] {
 				x.tryID(set.patterns[i], i, int(a.s), hits, ends, want)
 			}
@@ -175,6 +176,14 @@ func (x *lexed) ids(set *idSet, want func(*idPattern, int, int) (float64, bool))
 			x.tryID(set.patterns[i], i, int(s), hits, ends, want)
 		}
 	}
+	return freeHits(hits)
+}
+
+const maxRun = 40 // digits of the longest run an identifier begins with
+
+// freeHits merges the hits of patterns in order and sorts them by confidence,
+// then pattern, then place.
+func freeHits(hits [][]idHit) []idHit {
 	var taken []idHit
 	for _, h := range hits {
 		taken = mergeFree(taken, h)
@@ -189,22 +198,33 @@ func (x *lexed) tryID(p *idPattern, order, s int, hits [][]idHit, ends []int, wa
 	if s < ends[order] {
 		return
 	}
-	free := func(e int) bool { return !x.alnumAt(e) }
-	if p.Fence == "digit" {
-		free = func(e int) bool { return !x.digitAt(e) }
-	}
-	for _, sh := range p.shapes {
-		e := sh.match(x.view, s, free)
-		if e < 0 {
-			continue
-		}
-		ends[order] = e
-		if conf, ok := want(p, s, e); ok {
-			hits[order] = append(hits[order], idHit{s, e, p, order, conf})
-		}
+	e := x.matchID(p, s)
+	if e < 0 {
 		return
 	}
+	ends[order] = e
+	if conf, ok := want(p, s, e); ok {
+		hits[order] = append(hits[order], idHit{s, e, p, order, conf})
+	}
 }
+
+// matchID returns the end of the first shape of a pattern that stands at s with
+// its fence, or -1.
+func (x *lexed) matchID(p *idPattern, s int) int {
+	free := x.noAlnumAt
+	if p.Fence == "digit" {
+		free = x.noDigitAt
+	}
+	for _, sh := range p.shapes {
+		if e := sh.match(x.view, s, free); e >= 0 {
+			return e
+		}
+	}
+	return -1
+}
+
+func (w *view) noAlnumAt(p int) bool { return !w.alnumAt(p) }
+func (w *view) noDigitAt(p int) bool { return !w.digitAt(p) }
 
 // mergeFree adds to a sorted list the hits of another that overlap none.
 func mergeFree(taken, more []idHit) []idHit {

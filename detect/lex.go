@@ -9,9 +9,10 @@ import (
 // Every scanner starts from the list of them, so that the text is read once.
 type atom struct {
 	s, e int32
-	kind uint8 // aLetters or aDigits
-	caps uint8 // letters: capFirst, capAll, nonASCII
-	ent  int32 // letters: index of the vocabulary entry, 0 for none
+	kind uint8  // aLetters or aDigits
+	caps uint8  // letters: capFirst, capAll, nonASCII
+	ent  int32  // letters: index of the vocabulary entry, 0 for none
+	role uint32 // the entry's roles
 }
 
 const (
@@ -99,7 +100,9 @@ func (x *lexed) lexLetters(i int) int {
 			a.caps |= capAll
 		}
 	}
-	a.ent = x.voc.findASCII(h, s[i:j])
+	if a.ent = x.voc.findASCII(h, s[i:j]); a.ent != 0 {
+		a.role = x.voc.entries[a.ent].roles
+	}
 	x.atoms = append(x.atoms, a)
 	return j
 }
@@ -127,6 +130,7 @@ func (x *lexed) lexForeign(i, j int) int {
 		a.caps |= capFirst
 	}
 	a.ent = x.voc.findFolded(x.s[i:j])
+	a.role = x.voc.entries[a.ent].roles
 	x.atoms = append(x.atoms, a)
 	return j
 }
@@ -141,7 +145,7 @@ func (x *lexed) wholeWord(a atom) bool {
 
 // has tells whether the atom's vocabulary entry plays a role.
 func (x *lexed) has(a atom, role uint32) bool {
-	return a.ent != 0 && x.voc.entries[a.ent].roles&role != 0
+	return a.role&role != 0
 }
 
 // atomFrom returns the index of the first atom that starts at or after p.

@@ -1,6 +1,7 @@
 package detect
 
 import (
+	"strings"
 	"unicode"
 	"unicode/utf8"
 )
@@ -28,6 +29,9 @@ func (x *lexed) locations() []vspan {
 				continue
 			}
 			end = e
+			if x.codePrefix(int(a.s), e) {
+				break
+			}
 			m := x.s[a.s:e]
 			if utf8.RuneCountInString(m) >= minLowerLoc || unicode.IsUpper(x.runeAt(int(a.s))) {
 				out = append(out, vspan{int(a.s), e})
@@ -36,4 +40,9 @@ func (x *lexed) locations() []vspan {
 		}
 	}
 	return out
+}
+
+// codePrefix tells whether a short name begins a document's number: "ABJ-123".
+func (x *lexed) codePrefix(s, e int) bool {
+	return e-s == 3 && e+1 < len(x.s) && x.s[e] == '-' && is(x.s[e+1], cDigit) && x.s[s:e] == strings.ToUpper(x.s[s:e])
 }

@@ -179,7 +179,7 @@ func (n *number) read() (e164 string, conf float64, known bool) {
 	if exit {
 		d = d[2:]
 	}
-	if n.plus || exit && n.tidy() {
+	if n.plus || exit && n.tidy() && !n.f.counted(n.s) {
 		if e := publishedInternational(d); e != "" {
 			return e, phoneConf, !exit
 		}
@@ -204,7 +204,7 @@ func (n *number) read() (e164 string, conf float64, known bool) {
 // published applies the published plans to digits without a plus.
 func (n *number) published() string {
 	d := n.digits
-	if len(d) > 10 && (n.f.cue(n.s) || !n.f.counted(n.s)) {
+	if len(d) > 10 && !n.f.identified(n.s) && (n.m == n.k || !n.shortGroups()) && (n.f.cue(n.s) || !n.f.counted(n.s)) {
 		if e := publishedInternational(d); e != "" {
 			return e
 		}
@@ -213,7 +213,7 @@ func (n *number) published() string {
 	if e := publishedLocal(d, region); e != "" {
 		return e
 	}
-	if d[0] != '0' || n.document() || n.f.counted(n.s) {
+	if d[0] != '0' || n.document() || n.f.counted(n.s) || n.f.identified(n.s) {
 		return ""
 	}
 	for _, p := range packs.MobilePlans() {
@@ -228,7 +228,7 @@ func (n *number) published() string {
 // when a cue stands before it.
 func (n *number) national() (string, float64) {
 	d := n.digits
-	if len(d) > 12 || n.f.counted(n.s) || n.document() || n.blocked() || n.dated() {
+	if len(d) > 12 || n.f.counted(n.s) || n.f.identified(n.s) || n.document() || n.blocked() || n.dated() {
 		return "", 0
 	}
 	cue := n.f.cue(n.s)

@@ -128,6 +128,14 @@ func (it shapeItem) cased(anyCase bool) shapeItem {
 // match returns the end of the shape at p for which accept holds, or -1. w
 // bounds the positions tried.
 func (sh shape) match(w *view, p int, accept func(e int) bool) int {
+	for len(sh) > 0 && sh[0].min == sh[0].max { // nothing to choose
+		for range sh[0].min {
+			if p = sh[0].step(w, p); p < 0 {
+				return -1
+			}
+		}
+		sh = sh[1:]
+	}
 	if len(sh) == 0 {
 		if accept(p) {
 			return p

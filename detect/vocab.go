@@ -29,6 +29,7 @@ const (
 	rPlace                 // name of a country, month or day: no part of a name
 	rBox                   // "box"
 	rMonth                 // name of a month
+	rCue                   // begins a cue of an identifier
 )
 
 const (
@@ -138,6 +139,11 @@ func (v *vocabulary) addLimits() {
 	} {
 		for _, w := range list {
 			v.add(foldText(w)).roles |= role
+		}
+	}
+	for _, p := range packs.WorldIDs() {
+		for _, c := range p.Cues {
+			v.add(firstWord(foldText(c))).roles |= rCue
 		}
 	}
 	for c := range a.Countries {
