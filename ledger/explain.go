@@ -138,21 +138,16 @@ func (r *reader) sharedOf(a, b int32, fields []string) ([]string, error) {
 		return nil, err
 	}
 	for _, f := range fields {
-		v, okx := either(x, f)
-		w, oky := either(y, f)
-		if okx && oky && foldText(v) == foldText(w) {
+		if agrees(x, y, f) || agrees(x, y, "full_"+f) {
 			out = append(out, f)
 		}
 	}
 	return out, nil
 }
 
-// either reads a field under its own name or with "full_" before it.
-func either(o *canon.Object, field string) (any, bool) {
-	for _, name := range []string{field, "full_" + field} {
-		if v, ok := o.Get(name); ok && !blank(v) {
-			return v, true
-		}
-	}
-	return nil, false
+// agrees reports whether both records carry the field with one value.
+func agrees(x, y *canon.Object, field string) bool {
+	v, okx := x.Get(field)
+	w, oky := y.Get(field)
+	return okx && oky && !blank(v) && !blank(w) && foldText(v) == foldText(w)
 }

@@ -126,9 +126,6 @@ func (s *state) applyRun(e *Event, b runBody) {
 	n := int32(len(s.runs)) //nolint:gosec // bounded by the number of events
 	s.runs = append(s.runs, run{id: id, seq: e.seq, verb: s.words.put(b.verb)})
 	s.runIdx[id] = n
-	if s.rows != nil {
-		s.rows.add("runs", e.seq, e.subject, b.verb)
-	}
 	if b.verb != "observe" && len(s.pending) > 0 {
 		fresh := make(map[int32]bool, len(s.pending))
 		for _, i := range s.pending {
@@ -313,9 +310,6 @@ func (s *state) applyObserved(e *Event, b observedBody) error {
 		return alteredEvent(e, "it names records that were never stored")
 	}
 	s.noteOther(e)
-	if s.rows != nil {
-		s.rows.add("observations", e.seq, s.recordID(from), b.newRecord)
-	}
 	s.chain(from, to)
 	for _, m := range s.chains[s.chainOf[to]].members {
 		if e := s.recs[m].ent; e >= 0 {

@@ -25,8 +25,9 @@ type Options struct {
 	PackVersion, Engine string
 	// Clock gives the time of events; nil is the system's.
 	Clock func() time.Time
-	// MemoryMB and Threads bound the database; 0 lets the ledger choose from
-	// the machine.
+	// MemoryMB and Threads bound the database; 0 is 1024 and 1. More threads
+	// make small units of work dearer (they wake each other) and only help
+	// readings of millions of events.
 	MemoryMB, Threads int
 	// Fault is the seam through which tests fail any operation of the store.
 	Fault func(op string) error
@@ -62,6 +63,9 @@ func Open(uri string, opts Options) (*Ledger, error) {
 	}
 	if opts.Actor == "" {
 		opts.Actor = "arche"
+	}
+	if opts.Threads == 0 {
+		opts.Threads = 1
 	}
 	l := &Ledger{opts: opts}
 	l.store, err = duck.OpenStore(path, duck.Options{
