@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/arche-ledger/arche/internal/canon"
@@ -35,7 +36,7 @@ func (v vector) text(name string) (s string, ok bool) {
 		if x == "null" {
 			x = ""
 		}
-		return x, true
+		return x, name == "text" || !strings.HasPrefix(x, "{")
 	}
 	return "", false
 }

@@ -4,79 +4,70 @@ import (
 	"strings"
 	"sync"
 	"unicode"
-	"unicode/utf8"
 
 	"github.com/arche-ledger/arche/detect"
 	"github.com/arche-ledger/arche/packs"
 )
 
-// stand is what the detectors see in place of a placeholder: no letter, digit,
-// space or punctuation of any language, so nothing is found in it, across it,
-// or because of the word in it.
-const stand = '\uFFFC'
+// blank is what the detectors see in place of each byte of a placeholder: no
+// letter, digit, space or punctuation, so nothing is found in it, across it, or
+// because of the word in it.
+const blank = "\x01"
 
-// document is a text on its way to being redacted: what is still in clear,
-// with a mark where something was taken out.
+// document is a text on its way to being redacted. Only what begins in
+// [from, to) is taken out.
 type document struct {
-	clear string // a placeholder is one stand, a dropped value is nothing
-	marks []mark // by position
-	found int    // placeholders of the text as given
+	text     string // with its placeholders
+	marks    []mark // by position
+	from, to int
+	grown    int // bytes of the text as given by which to moved up
+	found    int // placeholders of the text as given
 }
 
-// mark is one replaced or dropped value, or a placeholder that was there.
+// mark is a placeholder, or the place of a dropped value (at == end).
 type mark struct {
-	at      int    // byte of clear
-	literal string // the placeholder; "" for a dropped value, which takes no room
+	at, end int    // bytes of the text
 	field   *Field // nil for a placeholder of the text as given
 }
 
-func (m mark) size() int {
-	if m.literal == "" {
-		return 0
-	}
-	return utf8.RuneLen(stand)
-}
-
 // newDocument sets the placeholders that a text already holds apart.
-func newDocument(doc string) *document {
-	d := &document{}
-	if !strings.Contains(doc, "[") {
-		d.clear = doc
-		return d
-	}
-	var b builder
-	for pos := 0; pos < len(doc); {
-		open := strings.IndexByte(doc[pos:], '[')
+func newDocument(text string, from, to int) *document {
+	d := &document{text: text, from: from, to: to}
+	for pos := 0; ; {
+		open := strings.IndexByte(text[pos:], '[')
 		if open < 0 {
-			b.WriteString(doc[pos:])
-			break
+			return d
 		}
-		b.WriteString(doc[pos : pos+open])
 		pos += open
-		if n := placeholderAt(doc[pos:]); n > 0 {
-			b.mark(mark{literal: doc[pos : pos+n]})
-			d.found++
-			pos += n
+		n := placeholderAt(text[pos:])
+		if n == 0 {
+			pos++
 			continue
 		}
-		b.WriteByte('[')
-		pos++
+		d.marks = append(d.marks, mark{at: pos, end: pos + n})
+		if pos >= from && pos < to {
+			d.found++
+		}
+		if pos += n; pos-n < d.to && pos > d.to { // what begins before the end is taken whole
+			d.grown, d.to = pos-d.to, pos
+		}
 	}
-	d.clear, d.marks = b.String(), b.marks
-	return d
 }
+
+// tokenDigits are shown of a token.
+const tokenDigits = 16
 
 // placeholderAt returns the length of the placeholder s begins with, or 0.
 // Sixteen digits that a card number could have are read as such: what looks
 // like a token must not carry a value out.
 func placeholderAt(s string) int {
-	const digits = 16
 	colon := strings.IndexByte(s[:min(len(s), 40)], ':')
-	if colon < 2 || len(s) < colon+1+digits+1 || s[colon+1+digits] != ']' || !labels()[s[1:colon]] {
+	end := colon + 1 + tokenDigits
+	if colon < 2 || len(s) <= end || s[end] != ']' || !labels()[s[1:colon]] {
 		return 0
 	}
 	letters := false
-	for _, c := range []byte(s[colon+1 : colon+1+digits]) {
+	for _, c := range []byte(s[colon+1 : end]) {
 		switch {
 		case c >= '0' && c <= '9':
 		case c >= 'a' && c <= 'f':
@@ -85,10 +76,10 @@ func placeholderAt(s string) int {
 			return 0
 		}
 	}
-	if !letters && luhn(s[colon+1:colon+1+digits]) {
+	if !letters && luhn(s[colon+1:end]) {
 		return 0
 	}
-	return colon + 1 + digits + 1
+	return end + 1
 }
 
 // luhn reports whether a run of digits ends in the check digit of cards.
@@ -120,12 +111,9 @@ var labels = sync.OnceValue(func() map[string]bool {
 		s, _ := table.Statute(id)
 		add(s.Governed())
 	}
-	codes := []string{""}
+	add(detect.Categories(""))
 	for _, r := range table.Rows() {
-		codes = append(codes, r.Code)
-	}
-	for _, code := range codes {
-		add(detect.Categories(code))
+		add(detect.Categories(r.Code))
 	}
 	for _, name := range table.PackageNames() {
 		p, _ := table.Package(name)
@@ -134,16 +122,20 @@ var labels = sync.OnceValue(func() map[string]bool {
 	return set
 })
 
-// text returns the text with its placeholders.
-func (d *document) text() string {
+// view is the text as the detectors see it.
+func (d *document) view() string {
+	if len(d.marks) == 0 {
+		return d.text
+	}
 	var b strings.Builder
+	b.Grow(len(d.text))
 	pos := 0
 	for _, m := range d.marks {
-		b.WriteString(d.clear[pos:m.at])
-		b.WriteString(m.literal)
-		pos = m.at + m.size()
+		b.WriteString(d.text[pos:m.at])
+		b.WriteString(strings.Repeat(blank, m.end-m.at))
+		pos = m.end
 	}
-	b.WriteString(d.clear[pos:])
+	b.WriteString(d.text[pos:])
 	return b.String()
 }
 
@@ -159,70 +151,93 @@ func (d *document) fields() []Field {
 }
 
 // replace takes regions, sorted and apart, out of the text. substitute makes
-// the mark for a stretch that holds a letter or a digit; it is called in order.
-// It reports whether anything was taken out.
-func (d *document) replace(regions []region, substitute func(r region, value string) mark) bool {
-	b := builder{}
-	old := d.marks
-	pos, taken := 0, false
-	copyTo := func(end int) { // what stays, with its marks
-		for len(old) > 0 && old[0].at < end {
-			b.WriteString(d.clear[pos:old[0].at])
-			pos = old[0].at + old[0].size()
-			b.mark(old[0])
-			old = old[1:]
-		}
-		if pos < end {
-			b.WriteString(d.clear[pos:end])
-			pos = end
-		}
-	}
+// what stands in for a stretch that holds a letter or a digit, and its field;
+// it is called in order. It reports whether anything was taken out.
+func (d *document) replace(regions []region, substitute func(r region, value string) (string, *Field)) bool {
+	e := editor{d: d, old: d.marks}
+	taken := false
+	to, grown := d.to, d.grown
 	for _, r := range regions {
-		copyTo(r.start)
-		for pos < r.end {
-			end, stop := r.end, len(old)
-			for k, m := range old {
-				if m.at >= r.end || m.size() > 0 && m.at >= pos {
-					end, stop = min(end, m.at), k
-					break
-				}
+		if r.end <= d.from || r.start >= d.to {
+			continue
+		}
+		if r.end > to { // what begins before the end is taken whole
+			grown += r.end - to
+			to = r.end
+		}
+		e.copyTo(max(r.start, d.from))
+		for e.pos < r.end {
+			end, dropped := e.clearUntil(r.end)
+			if value := d.text[e.pos:end]; strings.ContainsFunc(value, worthHiding) {
+				e.keep(dropped)
+				literal, field := substitute(r, value)
+				e.put(literal, field)
+				e.pos, taken = end, true
 			}
-			value := d.clear[pos:end]
-			if strings.ContainsFunc(value, worthHiding) {
-				for _, m := range old[:stop] { // dropped before, inside
-					b.mark(m)
-				}
-				old = old[stop:]
-				b.mark(substitute(r, value))
-				pos, taken = end, true
-			}
-			copyTo(end)
-			if end < r.end {
-				copyTo(min(r.end, end+utf8.RuneLen(stand)))
+			e.copyTo(end)
+			if len(e.old) > 0 && e.old[0].at == end && end < r.end {
+				e.copyTo(max(end+1, e.old[0].end))
 			}
 		}
 	}
-	copyTo(len(d.clear))
-	for _, m := range old {
-		b.mark(m)
-	}
-	d.clear, d.marks = b.String(), b.marks
+	e.copyTo(to)
+	moved := e.out.Len()
+	e.copyTo(len(d.text))
+	e.keep(len(e.old))
+	d.text, d.marks, d.to, d.grown = e.out.String(), e.marks, moved, grown
 	return taken
 }
 
 // worthHiding reports whether a character can carry personal data.
 func worthHiding(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) }
 
-// builder writes a document.
-type builder struct {
-	strings.Builder
+// editor writes the next state of a document.
+type editor struct {
+	d     *document
+	pos   int    // bytes of the old text that are done
+	old   []mark // still to be copied
+	out   strings.Builder
 	marks []mark
 }
 
-func (b *builder) mark(m mark) {
-	m.at = b.Len()
-	b.marks = append(b.marks, m)
-	if m.literal != "" {
-		b.WriteRune(stand)
+// copyTo copies the text up to end with its marks. It never stops within one.
+func (e *editor) copyTo(end int) {
+	for len(e.old) > 0 && e.old[0].at < end {
+		m := e.old[0]
+		e.out.WriteString(e.d.text[e.pos:m.at])
+		e.put(e.d.text[m.at:m.end], m.field)
+		e.pos, e.old = m.end, e.old[1:]
 	}
+	if e.pos < end {
+		e.out.WriteString(e.d.text[e.pos:end])
+		e.pos = end
+	}
+}
+
+// clearUntil returns where the text in clear from here to end stops, and how
+// many dropped values stand in it.
+func (e *editor) clearUntil(end int) (stop, dropped int) {
+	for k, m := range e.old {
+		if m.at >= end {
+			return end, k
+		}
+		if m.end > m.at {
+			return m.at, k
+		}
+	}
+	return end, len(e.old)
+}
+
+// keep moves the next n marks, which take no room, to where the output is.
+func (e *editor) keep(n int) {
+	for _, m := range e.old[:n] {
+		e.put("", m.field)
+	}
+	e.old = e.old[n:]
+}
+
+func (e *editor) put(literal string, field *Field) {
+	at := e.out.Len()
+	e.out.WriteString(literal)
+	e.marks = append(e.marks, mark{at, e.out.Len(), field})
 }

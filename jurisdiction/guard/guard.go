@@ -205,7 +205,7 @@ func (g *Guard) Scan(ctx context.Context, doc string) (res *Result) {
 			res = failed(errors.New("panic while scanning"), g.coverage)
 		}
 	}()
-	d := newDocument(doc)
+	d := newDocument(doc, 0, len(doc))
 	if err := g.redact(ctx, d); err != nil {
 		return failed(err, g.coverage)
 	}
@@ -213,5 +213,5 @@ func (g *Guard) Scan(ctx context.Context, doc string) (res *Result) {
 	if d.found > 0 {
 		metadata.Set("placeholders_in_input", d.found)
 	}
-	return &Result{Text: d.text(), Fields: d.fields(), Coverage: g.coverage, Metadata: metadata, Found: d.found, withCoverage: true}
+	return &Result{Text: d.text, Fields: d.fields(), Coverage: g.coverage, Metadata: metadata, Found: d.found, withCoverage: true}
 }

@@ -36,7 +36,9 @@ func TestRefusalsInOrder(t *testing.T) {
 			"no policy, so no permission to emit: the United States has no single federal privacy statute, so no one pack governs it: a fact of US law, not a missing file. Name a statute, for example 'HIPAA-SAFE-HARBOR'.", "", true},
 		{"near miss of a code", func(r *guard.Request) { r.Jurisdiction = "UK" },
 			"no policy, so no permission to emit: no statute pack ships for UK; GB is the code that was probably meant. Name a statute, for example 'BASELINE'.", "", true},
-		{"provider", func(r *guard.Request) { r.Provider, r.Allowed, r.CrossesBorder = to("openai"), []string{"mistral", "anthropic"}, true },
+		{"provider", func(r *guard.Request) {
+			r.Provider, r.Allowed, r.CrossesBorder = to("openai"), []string{"mistral", "anthropic"}, true
+		},
 			"provider 'openai' is not in the allow-list ['anthropic', 'mistral']", "", true},
 		{"no provider", func(r *guard.Request) { r.Allowed = []string{} }, "provider None is not in the allow-list []", "", true},
 		{"odd provider", func(r *guard.Request) { r.Provider, r.Allowed = to("o'ai\n\u202e"), []string{"a"} },

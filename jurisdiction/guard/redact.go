@@ -32,7 +32,7 @@ func (g *Guard) redact(ctx context.Context, d *document) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		spans, err := g.scan(d.clear, detect.Options{Jurisdiction: g.code})
+		spans, err := g.scan(d.view(), detect.Options{Jurisdiction: g.code})
 		if err != nil {
 			return err
 		}
@@ -74,11 +74,11 @@ func (g *Guard) regions(spans []detect.Span) []region {
 	return out
 }
 
-// substitute makes the mark for a value.
-func (g *Guard) substitute(r region, value string) mark {
+// substitute makes the placeholder of a value, "" for one that is dropped.
+func (g *Guard) substitute(r region, value string) (string, *Field) {
 	f := &Field{Category: r.category, Action: r.action, Citation: r.policy.Citation, Tier: r.policy.Tier}
 	if r.action == "drop" {
-		return mark{field: f}
+		return "", f
 	}
 	canonical := r.canonical
 	if r.width != r.end-r.start || len(value) != r.width {
@@ -86,5 +86,5 @@ func (g *Guard) substitute(r region, value string) mark {
 	}
 	token := g.tokens.token(r.category, value, canonical)
 	f.Token = &token
-	return mark{literal: placeholder(r.category, token), field: f}
+	return placeholder(r.category, token), f
 }
