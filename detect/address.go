@@ -93,7 +93,8 @@ func (x *lexed) addressMatches() []addrMatch {
 func (x *lexed) streets() []addrMatch {
 	var out []addrMatch
 	end := 0
-	for _, a := range x.atoms {
+	for _, i := range x.marked {
+		a := x.atoms[i]
 		if int(a.s) < end || !x.has(a, rSuffix) || !addressWords().suffixes[x.str(a)] || x.wordAt(int(a.e)) {
 			continue
 		}
@@ -254,7 +255,8 @@ func (x *lexed) landmarkBefore(p, floor int) (vspan, bool) {
 func (x *lexed) boxes() []addrMatch {
 	var out []addrMatch
 	end := 0
-	for _, a := range x.atoms {
+	for _, i := range x.marked {
+		a := x.atoms[i]
 		if !x.has(a, rBox) || int(a.s) < end {
 			continue
 		}
@@ -320,7 +322,8 @@ func (x *lexed) boxTail(p int) int {
 func (x *lexed) landmarks() []addrMatch {
 	var out []addrMatch
 	end := 0
-	for i, a := range x.atoms {
+	for _, m := range x.marked {
+		i, a := int(m), x.atoms[m]
 		if int(a.s) < end || !x.has(a, rRelation) {
 			continue
 		}

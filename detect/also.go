@@ -81,8 +81,8 @@ func (x *lexed) worldIDs(jurisdiction string) []found {
 	local := w.local[jurisdiction]
 	s := &worldScan{x, w, jurisdiction, make([][]idHit, 2*len(w.patterns)), make([]int, len(w.patterns))}
 	cue := x.cueFollower()
-	for _, a := range x.atoms {
-		if a.kind == aDigits && a.len() <= maxRun {
+	for _, n := range x.nums {
+		if a := x.atoms[n]; a.len() <= maxRun {
 			s.tryAll(w.byLen[a.len()], local, cue, int(a.s))
 		}
 	}
@@ -160,16 +160,16 @@ const cueReach = 160 // bytes before a value in which its cue may begin
 // first word stands shortly before.
 type cueFollower struct {
 	x      *lexed
-	next   int   // atom after the last one looked at
+	next   int   // marked atom after the last one looked at
 	recent []int // atoms in reach that begin a cue
 }
 
 func (x *lexed) cueFollower() *cueFollower { return &cueFollower{x: x} }
 
 func (f *cueFollower) near(p int) (m mask) {
-	for ; f.next < len(f.x.atoms) && int(f.x.atoms[f.next].s) < p; f.next++ {
-		if f.x.has(f.x.atoms[f.next], rCue) {
-			f.recent = append(f.recent, f.next)
+	for ; f.next < len(f.x.marked) && int(f.x.atoms[f.x.marked[f.next]].s) < p; f.next++ {
+		if i := int(f.x.marked[f.next]); f.x.has(f.x.atoms[i], rCue) {
+			f.recent = append(f.recent, i)
 		}
 	}
 	for len(f.recent) > 0 && p-int(f.x.atoms[f.recent[0]].s) > cueReach {

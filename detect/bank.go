@@ -26,15 +26,16 @@ var cardGroups = [][]int{{4, 4, 4, 4, 3}, {4, 4, 4, 4}, {4, 6, 5}, {4, 6, 4}, {4
 // and the check digit must agree.
 func (x *lexed) cards() []found {
 	var out []found
-	for i := 0; i < len(x.atoms); i++ {
-		a := x.atoms[i]
-		if a.kind != aDigits || a.len() < 4 || x.alnumBefore(int(a.s)) || x.fraction(int(a.s)) {
+	next := 0
+	for _, n := range x.nums {
+		i, a := int(n), x.atoms[n]
+		if i < next || a.len() < 4 || x.alnumBefore(int(a.s)) || x.fraction(int(a.s)) {
 			continue
 		}
 		if last := x.cardFrom(i); last >= i {
 			s, e := int(a.s), int(x.atoms[last].e)
 			out = append(out, found{s: s, e: e, category: catCard, conf: cardConf, canonical: bare(x.s[s:e])})
-			i = last
+			next = last + 1
 		}
 	}
 	return out

@@ -17,7 +17,19 @@ var birthCues = sync.OnceValue(func() *cues { return compileCues(packs.DetectBir
 // births finds dates that a cue says are dates of birth.
 func (x *lexed) births() []found {
 	var out []found
-	for i := 0; i < len(x.atoms); i++ {
+	next, n, m := 0, 0, 0
+	for n < len(x.nums) || m < len(x.marked) { // digits and marked words in order
+		var i int
+		if m == len(x.marked) || n < len(x.nums) && x.nums[n] < x.marked[m] {
+			i = int(x.nums[n])
+			n++
+		} else {
+			i = int(x.marked[m])
+			m++
+		}
+		if i < next {
+			continue
+		}
 		last := x.dateFrom(i)
 		if last < 0 {
 			continue
@@ -25,7 +37,7 @@ func (x *lexed) births() []found {
 		s, e := int(x.atoms[i].s), int(x.atoms[last].e)
 		if x.birthCue(s, e) {
 			out = append(out, found{s: s, e: e, category: catBirth, conf: birthConf})
-			i = last
+			next = last + 1
 		}
 	}
 	return out

@@ -70,8 +70,9 @@ func (x *lexed) dids() []found {
 func (x *lexed) wallets() []found {
 	var out []found
 	end := 0
-	for _, a := range x.atoms {
-		if a.kind != aDigits || int(a.s) < end {
+	for _, n := range x.nums {
+		a := x.atoms[n]
+		if int(a.s) < end {
 			continue
 		}
 		s, e := x.alnumRun(int(a.s), end)

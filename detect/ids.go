@@ -164,8 +164,8 @@ func (x *lexed) runStarts() []int32 {
 func (x *lexed) ids(set *idSet, want func(*idPattern, int, int) (float64, bool)) []idHit {
 	hits := make([][]idHit, len(set.patterns))
 	ends := make([]int, len(set.patterns))
-	for _, a := range x.atoms {
-		if a.kind == aDigits && a.len() <= maxRun {
+	for _, n := range x.nums {
+		if a := x.atoms[n]; a.len() <= maxRun {
 			for _, i := range set.byLen[a.len()] {
 				x.tryID(set.patterns[i], i, int(a.s), hits, ends, want)
 			}

@@ -14,16 +14,17 @@ const (
 // addresses4 finds dotted quads that are IPv4 addresses.
 func (x *lexed) addresses4() []vspan {
 	var out []vspan
-	for i := 0; i+3 < len(x.atoms); i++ {
-		a := x.atoms[i]
-		if a.kind != aDigits || a.len() > 3 || x.wordBefore(int(a.s)) || !x.quad(i) {
+	next := 0
+	for _, n := range x.nums {
+		i, a := int(n), x.atoms[n]
+		if i < next || i+3 >= len(x.atoms) || a.len() > 3 || x.wordBefore(int(a.s)) || !x.quad(i) {
 			continue
 		}
 		s, e := int(a.s), int(x.atoms[i+3].e)
 		if _, err := netip.ParseAddr(x.s[s:e]); err == nil && !x.versionBefore(s) {
 			out = append(out, vspan{s, e})
 		}
-		i += 3
+		next = i + 4
 	}
 	return out
 }

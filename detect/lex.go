@@ -36,6 +36,8 @@ type lexed struct {
 	ats   []int32 // positions of '@'
 	cols  []int32 // positions of ':'
 
+	nums   []int32 // the digit atoms
+	marked []int32 // the letter atoms with a role in rMarked
 	starts []int32 // see runStarts
 }
 
@@ -57,6 +59,7 @@ func lex(w *view) *lexed {
 			for j < len(s) && class[s[j]]&cDigit != 0 {
 				j++
 			}
+			x.nums = append(x.nums, int32(len(x.atoms)))
 			x.atoms = append(x.atoms, atom{s: int32(i), e: int32(j), kind: aDigits})
 			i = j
 		default:
@@ -101,7 +104,7 @@ func (x *lexed) lexLetters(i int) int {
 		}
 	}
 	if a.ent = x.voc.findASCII(h, s[i:j]); a.ent != 0 {
-		a.role = x.voc.entries[a.ent].roles
+		x.mark(&a)
 	}
 	x.atoms = append(x.atoms, a)
 	return j
@@ -130,9 +133,16 @@ func (x *lexed) lexForeign(i, j int) int {
 		a.caps |= capFirst
 	}
 	a.ent = x.voc.findFolded(x.s[i:j])
-	a.role = x.voc.entries[a.ent].roles
+	x.mark(&a)
 	x.atoms = append(x.atoms, a)
 	return j
+}
+
+func (x *lexed) mark(a *atom) {
+	a.role = x.voc.entries[a.ent].roles
+	if a.role&rMarked != 0 {
+		x.marked = append(x.marked, int32(len(x.atoms)))
+	}
 }
 
 // str returns the atom's text in the view.

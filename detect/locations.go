@@ -19,7 +19,8 @@ type vspan struct{ s, e int }
 func (x *lexed) locations() []vspan {
 	var out []vspan
 	end := 0
-	for _, a := range x.atoms {
+	for _, m := range x.marked {
+		a := x.atoms[m]
 		if !x.has(a, rCity) || int(a.s) < end || x.wordBefore(int(a.s)) {
 			continue
 		}

@@ -62,7 +62,8 @@ func (x *lexed) tokenAt(i int) nameToken {
 func (x *lexed) groupNames() []nameHit {
 	var out []nameHit
 	end := 0
-	for i, a := range x.atoms {
+	for _, m := range x.marked {
+		i, a := int(m), x.atoms[m]
 		if !x.has(a, rGroup) || int(a.s) < end || x.wordBefore(int(a.s)) {
 			continue
 		}

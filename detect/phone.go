@@ -33,9 +33,10 @@ var phoneCues = sync.OnceValue(func() *cues { return compileCues(packs.PhoneCues
 
 func (x *lexed) phones(region string, blocked []vspan) []found {
 	f := &phones{lexed: x, region: region, blocked: blocked}
-	for i := 0; i < len(x.atoms); {
-		if x.atoms[i].kind != aDigits || !f.startsNumber(i) {
-			i++
+	next := 0
+	for _, n := range x.nums {
+		i := int(n)
+		if i < next || !f.startsNumber(i) {
 			continue
 		}
 		j := i
@@ -43,7 +44,7 @@ func (x *lexed) phones(region string, blocked []vspan) []found {
 			j++
 		}
 		f.cluster(i, j)
-		i = j + 1
+		next = j + 1
 	}
 	return f.out
 }

@@ -32,6 +32,9 @@ const (
 	rCue                   // begins a cue of an identifier
 )
 
+// rMarked are the roles whose atoms scanners visit one by one.
+const rMarked = rGroup | rCity | rSuffix | rRelation | rBox | rMonth | rCue
+
 const (
 	hashSeed  = 2166136261
 	hashPrime = 16777619
