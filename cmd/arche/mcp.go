@@ -44,7 +44,7 @@ func newMCP(a *app) *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.serveMCP(cmd.Context(), f) },
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.project, "project", ".", "folder whose .archcore/ the document tools work on")
+	flags.StringVar(&f.project, "project", "", "folder that .archcore/ is in (default: ARCHE_PROJECT, else the working directory)")
 	flags.StringVar(&f.tools, "tools", "all", "which tools to serve: decisions, documents or all")
 	flags.StringVar(&f.httpURL, "http", "", "serve streamable HTTP on this address (host:port) instead of standard input and output")
 	flags.StringVar(&f.transport, "transport", "stdio", "stdio or streamable-http")
@@ -159,7 +159,8 @@ func (a *app) serverOptions(project, tools string, log *slog.Logger) (opts mcpse
 	protect.Ledger = opts.Ledger
 	opts.Protection = mcpserver.NewProtection(protect)
 	if opts.Groups != mcpserver.DecisionTools {
-		base, err := documents.Open(documents.Options{Root: project, Ledger: opts.Ledger, LedgerOptions: lopts, Logger: log})
+		root, refusal := a.projectRoot(project)
+		base, err := documents.Open(documents.Options{Root: root, Refusal: refusal, Ledger: opts.Ledger, LedgerOptions: lopts, Logger: log})
 		if err != nil {
 			return opts, closeAll, err
 		}
