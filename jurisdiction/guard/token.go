@@ -3,13 +3,14 @@ package guard
 import (
 	"encoding/hex"
 	"strings"
+	"sync"
 	"unicode"
 
-	"github.com/nyaruka/phonenumbers"
 	"golang.org/x/crypto/blake2b"
 
 	"github.com/arche-ledger/arche/detect"
 	"github.com/arche-ledger/arche/internal/text"
+	"github.com/arche-ledger/arche/packs"
 )
 
 // The token schemes. A token is the keyed BLAKE2b-256 of one spelling of a
@@ -31,18 +32,20 @@ const maxKey = 64
 type tokens struct {
 	key    []byte
 	folded bool
-	home   int32 // calling code of the call's country, 0 = none
+	home   packs.PhoneRegion // of the call's country; Code is "" for none
 }
 
 func newTokens(key, scheme, jurisdiction string) *tokens {
 	if jurisdiction == "" {
 		jurisdiction = "NG" // where a bare national number is read when no country was given
 	}
-	return &tokens{
-		key:    []byte(key),
-		folded: scheme != SchemePublished,
-		home:   int32(phonenumbers.GetCountryCodeForRegion(jurisdiction)),
+	t := &tokens{key: []byte(key), folded: scheme != SchemePublished}
+	for _, r := range packs.PhoneRegions() {
+		if r.Region == jurisdiction {
+			t.home = r
+		}
 	}
+	return t
 }
 
 // token returns the 64 hex digits that stand for a value of a category.
@@ -81,22 +84,32 @@ func spelling(category, value string) string {
 // phone returns the digits that stand for a telephone number: the national
 // form for a number of the call's country, otherwise as it was written.
 func (t *tokens) phone(written, e164 string) string {
-	if e164 == "" || t.home == 0 {
+	international := strings.TrimPrefix(e164, "+")
+	if international == "" || t.home.Code == "" {
 		return written
 	}
-	n, err := phonenumbers.Parse(e164, "")
-	if err != nil {
-		return written
+	if national, ok := strings.CutPrefix(international, t.home.Code); ok {
+		return t.home.Trunk + national
 	}
-	if n.GetCountryCode() == t.home {
-		return digitsOf(phonenumbers.Format(n, phonenumbers.NATIONAL))
-	}
-	if international := digitsOf(e164); strings.HasPrefix(strings.TrimPrefix(written, "00"), international[:1]) &&
-		strings.HasSuffix(written, phonenumbers.GetNationalSignificantNumber(n)) && len(written) >= len(international) {
-		return international
+	bare := strings.TrimPrefix(written, "00")
+	for n := 1; n <= 3 && n < len(international); n++ {
+		if code := international[:n]; callingCodes()[code] {
+			if strings.HasPrefix(bare, code) && strings.HasSuffix(bare, international[n:]) {
+				return international
+			}
+		}
 	}
 	return written
 }
+
+// callingCodes are the codes in use; none begins another.
+var callingCodes = sync.OnceValue(func() map[string]bool {
+	codes := map[string]bool{}
+	for _, r := range packs.PhoneRegions() {
+		codes[r.Code] = true
+	}
+	return codes
+})
 
 func digitsOf(s string) string {
 	return strings.Map(func(r rune) rune {
