@@ -14,6 +14,9 @@ func (l *Ledger) Compare(ctx context.Context, req resolve.Request) (*resolve.Res
 	if req.IDField == "" {
 		req.IDField = resolve.DefaultIDField
 	}
+	if req.OpenScratch == nil {
+		req.OpenScratch = OpenScratch
+	}
 	res, err := resolve.Compare(ctx, req)
 	if err != nil {
 		return nil, err
@@ -94,6 +97,7 @@ func callOf(req resolve.Request) (*canon.Object, error) {
 	}
 	for _, o := range []struct{ key, value string }{
 		{"backend", req.Backend}, {"block", req.Block}, {"pack_version", req.PackVersion}, {"engine", req.Engine},
+		{"model", string(req.Model)},
 	} {
 		if o.value != "" {
 			call.Set(o.key, o.value)

@@ -204,7 +204,10 @@ func (r *reader) recordsOf(entries []any) ([]*canon.Object, []int32, error) {
 func (r *reader) planBatch(p *replayPlan, rr *runRecord, pos []any) error {
 	req := resolve.Request{
 		Entity: rr.text("entity"), Backend: rr.text("backend"), IDField: rr.text("id_field"), Block: rr.text("block"),
-		PackVersion: rr.text("pack_version"), Engine: rr.text("engine"),
+		PackVersion: rr.text("pack_version"), Engine: rr.text("engine"), OpenScratch: OpenScratch,
+	}
+	if model := rr.text("model"); model != "" {
+		req.Model = []byte(model)
 	}
 	text := rr.text("threshold")
 	var err error

@@ -41,6 +41,9 @@ type run struct {
 // Compare scores the candidate pairs of two lists and returns those at or above
 // the review floor.
 func Compare(ctx context.Context, req Request) (*Result, error) {
+	if req.Backend == backendSplink && req.Entity != "" {
+		return compareTrained(ctx, req)
+	}
 	r, err := prepare(ctx, req)
 	if err != nil {
 		return nil, err
@@ -99,11 +102,8 @@ func requestPlan(req *Request) (*plan, string, error) {
 
 func checkBackend(name string) error {
 	switch name {
-	case "", "arche", "auto":
+	case "", "arche", "auto", backendSplink:
 		return nil
-	case "splink":
-		return fault.New(fault.Invalid, "the splink backend needs the scratch database of the ledger engine and is not run from here").
-			WithHint("leave backend out to use the engine's own scorer")
 	}
 	return fault.New(fault.Invalid, "unknown backend %s; available: 'auto' (default), 'arche', 'splink'", canon.Repr(name))
 }
@@ -130,14 +130,13 @@ func (r *run) read(ctx context.Context) error {
 	}
 	for n, list := range lists {
 		for i, rec := range list {
-			if i%ctxRows == 0 && ctx.Err() != nil {
-				return ctx.Err()
-			}
 			if rec == nil {
 				return fault.New(fault.Invalid, "record %d of list_%c is not an object", i, 'a'+n)
 			}
-			r.store.add(sides[n], rec)
 		}
+	}
+	if err := r.store.addAll(ctx, sides[:len(lists)], lists); err != nil {
+		return err
 	}
 	r.a, r.b = sides[0], sides[len(lists)-1]
 	if err := r.store.seal(sides[:len(lists)]...); err != nil {

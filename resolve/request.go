@@ -49,6 +49,12 @@ type Request struct {
 	// rows once, the earlier row on side a.
 	Dedupe bool
 
+	// OpenScratch opens the database that backend "splink" counts in; only that
+	// backend needs it. Model, when given, is a model for it to use instead of
+	// training one (a settings document of Splink, or Result.Model).
+	OpenScratch func() (Scratch, error)
+	Model       []byte
+
 	// Progress, when set, is told how many rows of A are done. It is called
 	// from one goroutine at a time.
 	Progress func(done, total int64)
@@ -72,6 +78,7 @@ type Result struct {
 	Blocking *canon.Object // how many pairs were scored and why
 	Backend  *canon.Object // which scorer was chosen; nil when the caller chose it
 	Warnings []string
+	Model    []byte // backend "splink": the model, as settings of Splink
 
 	// IgnoredFields are fields of the records that no comparator reads,
 	// sorted; only a pack call names them.

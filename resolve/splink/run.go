@@ -1,0 +1,265 @@
+package splink
+
+import (
+	"context"
+	"slices"
+
+	"github.com/arche-ledger/arche/internal/canon"
+	"github.com/arche-ledger/arche/internal/fault"
+)
+
+// Input is what Run links.
+type Input struct {
+	A, B        []*canon.Object
+	Dedupe      bool // A against itself; B is not read
+	Entity      string
+	Comparators []Comparator
+	Floor       float64 // pairs below this probability are not returned
+	Model       *Model  // nil: derive and train one
+	Open        func() (Scratch, error)
+	Progress    func(done, total int64) // may be nil; counts stages
+}
+
+// Pair is one candidate at or above the floor.
+type Pair struct {
+	I, J        int
+	Probability float64
+	Gammas      []int8 // by comparison; -1 where the comparison says nothing
+}
+
+// Output is what Run found.
+type Output struct {
+	Pairs      []Pair // by I, then J
+	Model      *Model
+	Candidates int64
+	Derived    bool
+	Rounds     int      // of expectation-maximisation
+	Converged  bool     // training came to rest
+	Columns    []string // of the comparisons, in order
+	Corpus     string   // hex SHA-256 of the compared values of both lists
+	Database   string   // version of the database whose text functions decided
+}
+
+// stages is how many steps Progress counts.
+const stages = 5
+
+// Run links the lists.
+func Run(ctx context.Context, in Input) (*Output, error) {
+	if in.Dedupe {
+		in.B = in.A
+	}
+	r := &runner{ctx: ctx, in: in, out: &Output{Model: in.Model, Derived: in.Model == nil}}
+	if err := r.prepare(); err != nil {
+		return nil, err
+	}
+	if len(in.A) == 0 || len(in.B) == 0 || len(r.out.Model.Rules) == 0 {
+		r.out.Converged = true
+		return r.out, nil
+	}
+	if in.Open == nil {
+		return nil, fault.New(fault.Internal, "the splink backend was called without a scratch database")
+	}
+	db, err := in.Open()
+	if err != nil {
+		return nil, err
+	}
+	r.db = db
+	err = r.link()
+	if cerr := db.Close(); err == nil {
+		err = cerr
+	}
+	if err != nil {
+		return nil, err
+	}
+	return r.out, nil
+}
+
+// runner is one run.
+type runner struct {
+	ctx     context.Context
+	in      Input
+	out     *Output
+	db      Scratch
+	columns []column
+	texts   []string // database columns of type VARCHAR
+	reals   []string // database columns of type DOUBLE
+	pop     population
+	done    int64
+}
+
+func (r *runner) stage() {
+	r.done++
+	if r.in.Progress != nil {
+		r.in.Progress(r.done, stages)
+	}
+}
+
+// prepare settles the columns and, when none is given, the model's shape.
+func (r *runner) prepare() error {
+	if r.in.Model != nil {
+		r.out.Columns = nil
+		for _, c := range r.in.Model.Comparisons {
+			r.out.Columns = append(r.out.Columns, c.Name)
+		}
+		return r.columnsOfModel()
+	}
+	r.columns = pickColumns(r.in.Comparators, func(f string) bool { return carried(r.in.A, f) && carried(r.in.B, f) })
+	if err := r.checkColumns(); err != nil {
+		return err
+	}
+	m := &Model{Dedupe: r.in.Dedupe}
+	for _, c := range r.columns {
+		m.Comparisons = append(m.Comparisons, comparisonOf(c, partnerOf(c, r.columns)))
+		r.out.Columns = append(r.out.Columns, c.name())
+		if c.shape == shapeDistance {
+			r.reals = append(r.reals, c.field, c.lon)
+		} else {
+			r.texts = append(r.texts, c.field)
+		}
+	}
+	r.out.Model = m
+	r.survey()
+	return nil
+}
+
+func (r *runner) checkColumns() error {
+	switch len(r.columns) {
+	case 0:
+		var kinds []string
+		for _, c := range r.in.Comparators {
+			if !slices.Contains(kinds, c.Kind) {
+				kinds = append(kinds, c.Kind)
+			}
+		}
+		return fault.New(fault.Invalid, "no field that both lists carry can be a column of a trained model (comparator kinds: %s)", canon.Repr(kindList(kinds))).
+			WithHint("leave backend out to use the engine's own scorer, or rename the fields as describe_pack says")
+	case 1:
+		return fault.New(fault.Invalid, "a trained model needs at least two fields that both lists carry, and only '%s' is one: how often matches agree on a field is learned from the others", r.columns[0].name()).
+			WithHint("leave backend out to use the engine's own scorer")
+	}
+	return nil
+}
+
+func kindList(kinds []string) []any {
+	out := make([]any, len(kinds))
+	for i, k := range kinds {
+		out[i] = k
+	}
+	return out
+}
+
+// partnerOf finds the other part of a name that is given in parts.
+func partnerOf(c column, all []column) string {
+	given := []string{"given_name", "first_name"}
+	family := []string{"surname", "last_name", "family_name"}
+	for _, pair := range [][2][]string{{given, family}, {family, given}} {
+		if !slices.Contains(pair[0], c.field) {
+			continue
+		}
+		for _, o := range all {
+			if slices.Contains(pair[1], o.field) {
+				return o.field
+			}
+		}
+	}
+	return ""
+}
+
+// carried reports whether some record has a value under the field.
+func carried(list []*canon.Object, field string) bool {
+	for _, rec := range list {
+		if v, ok := rec.Get(field); ok && v != nil && v != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// survey reads a sample of the lists for what needs no database: blocking rules
+// and how often values are equal by chance.
+func (r *runner) survey() {
+	var keys []key
+	first := make([]int, len(r.columns)) // the key that is the whole column
+	for i, c := range r.columns {
+		first[i] = len(keys)
+		keys = append(keys, keysOf(i, c)...)
+	}
+	s := r.sample(keys)
+	if len(s.values[0][0]) > 0 && len(s.values[1][0]) > 0 {
+		r.out.Model.Rules = chooseRules(keys, s)
+	}
+	r.swapRule()
+	r.pop = population{pairs: float64(s.rows[0]) * float64(s.rows[1]), shorter: float64(min(s.rows[0], s.rows[1]))}
+	if s.dedupe {
+		r.pop.pairs = float64(s.rows[0]) * float64(s.rows[0]-1) / 2
+	}
+	r.pop.pairs = max(r.pop.pairs, 2)
+	for i, c := range r.columns {
+		r.pop.exact = append(r.pop.exact, -1)
+		if c.shape == shapeDistance {
+			continue
+		}
+		if present := s.present(first[i]); present > 0 {
+			r.pop.exact[i] = float64(s.matching(first[i:i+1])) / present
+		}
+	}
+}
+
+// sample draws rows of both lists and cuts them into keys.
+func (r *runner) sample(keys []key) *survey {
+	lists := [2][]*canon.Object{r.in.A, r.in.B}
+	s := &survey{rows: [2]int{len(r.in.A), len(r.in.B)}, scale: 1, dedupe: r.in.Dedupe}
+	for n, list := range lists {
+		if s.dedupe && n == 1 {
+			s.values[1] = s.values[0]
+		} else {
+			s.values[n] = make([][]uint64, len(keys))
+			for _, row := range sampleRows(len(list), uint64(n)) {
+				for i, c := range r.columns {
+					hashKeys(s.values[n], keys, i, c, list[row])
+				}
+			}
+		}
+		if sampled := len(s.values[n][0]); sampled > 0 {
+			s.scale *= float64(len(list)) / float64(sampled)
+		}
+	}
+	return s
+}
+
+// swapRule proposes pairs whose two name parts stand in each other's place.
+func (r *runner) swapRule() {
+	for _, c := range r.columns {
+		partner := partnerOf(c, r.columns)
+		if partner == "" || len(r.out.Model.Rules) == 0 {
+			continue
+		}
+		f, p := quote(c.field), quote(partner)
+		r.out.Model.Rules = append(r.out.Model.Rules, Rule{
+			SQL:   "l." + f + " = r." + p + " AND l." + p + " = r." + f,
+			Label: c.field + " and " + partner + " swapped",
+		})
+		return
+	}
+}
+
+// hashKeys appends the keys that a record has in column i.
+func hashKeys(values [][]uint64, keys []key, i int, c column, rec *canon.Object) {
+	v := ""
+	if c.shape != shapeDistance {
+		v = c.value(rec)
+	}
+	for k := range keys {
+		if keys[k].column != i {
+			continue
+		}
+		h := uint64(0)
+		switch {
+		case c.shape == shapeDistance:
+			h = gridHash(rec, c, k > 0 && keys[k-1].column == i)
+		case v != "":
+			h = hashText(keys[k].cut(v))
+		}
+		values[k] = append(values[k], h)
+	}
+}
