@@ -4,7 +4,11 @@ import (
 	"context"
 	"database/sql/driver"
 	"fmt"
+	"strings"
+	"time"
 
+	"github.com/arche-ledger/arche/internal/canon"
+	"github.com/arche-ledger/arche/internal/fault"
 	"github.com/arche-ledger/arche/ledger/duck"
 )
 
@@ -38,4 +42,56 @@ func (r *reader) everIn(id string) ([]int32, error) {
 		return nil
 	})
 	return out, err
+}
+
+// SeqBefore is the last event before a moment: an event's id, a date or a time
+// (RFC 3339, UTC when it names no zone). With inclusive set the event itself, or
+// the events of that very moment (the whole day of a date), count as before.
+func (l *Ledger) SeqBefore(ctx context.Context, moment string, inclusive bool) (int64, error) {
+	if strings.HasPrefix(moment, eventPrefix) {
+		return l.seqOfEvent(ctx, moment, inclusive)
+	}
+	at, day, err := parseMoment(moment)
+	if err != nil {
+		return 0, err
+	}
+	switch {
+	case inclusive && day:
+		at = at.AddDate(0, 0, 1)
+	case inclusive:
+		at = at.Add(time.Microsecond)
+	}
+	var seq int64
+	err = l.Query(ctx, `SELECT coalesce(max(seq), 0) FROM events WHERE recorded_at < ?`, []any{at}, func(v []driver.Value) error {
+		seq, _ = v[0].(int64)
+		return nil
+	})
+	return seq, err
+}
+
+func (l *Ledger) seqOfEvent(ctx context.Context, id string, inclusive bool) (int64, error) {
+	seq := int64(-1)
+	err := l.Query(ctx, `SELECT seq FROM events WHERE id = ?`, []any{id}, func(v []driver.Value) error {
+		seq, _ = v[0].(int64)
+		return nil
+	})
+	switch {
+	case err != nil:
+		return 0, err
+	case seq < 0:
+		return 0, fault.New(fault.NotFound, "no event %s in this ledger", canon.Repr(clip(id)))
+	case inclusive:
+		return seq, nil
+	}
+	return seq - 1, nil
+}
+
+func parseMoment(text string) (at time.Time, day bool, err error) {
+	for _, form := range []string{time.RFC3339Nano, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04", "2006-01-02"} {
+		if at, err := time.Parse(form, text); err == nil {
+			return at.UTC(), form == "2006-01-02", nil
+		}
+	}
+	return at, false, fault.New(fault.Invalid, "%s is no time and no event", canon.Repr(clip(text))).
+		WithHint("for example 2026-12-01, 2026-12-01T08:30:00Z or evt:blake3:...")
 }

@@ -23,6 +23,8 @@ type compareFlags struct {
 	mapping             []string
 	threshold           float64
 	backend, block      string
+	saveModel           string
+	loadModel           string
 	format, out         string
 	all, json           bool
 }
@@ -76,14 +78,14 @@ func (f *compareFlags) add(cmd *cobra.Command) {
 	flags.StringSliceVar(&f.mapping, "map", nil, "field=COLUMN pairs: the column that a field of the pack is read from")
 	flags.Float64Var(&f.threshold, "threshold", resolve.DefaultThreshold, "least score of a match")
 	flags.StringVar(&f.backend, "backend", "", "scorer (default: arche's own)")
+	flags.StringVar(&f.saveModel, "save-model", "", "with --backend splink: write the model as settings of the Splink package")
+	flags.StringVar(&f.loadModel, "load-model", "", "with --backend splink: use the model of a settings file instead of training one")
 	flags.StringVar(&f.block, "block", "", "none compares every pair")
 	flags.StringVar(&f.format, "format", "", "format of the input: csv, tsv, json, jsonl or parquet (default: by name)")
 	flags.StringVar(&f.out, "out", "", "write the pairs to a .csv, .jsonl or .parquet file")
 	flags.BoolVar(&f.all, "all", false, "list every pair on a terminal too")
 	flags.BoolVar(&f.json, "json", false, "the answer of compare_records as one JSON document")
-	mustComplete(cmd, "entity", func(_ *cobra.Command, _ []string, prefix string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		return withPrefix(resolve.Entities(), prefix), cobra.ShellCompDirectiveNoFileComp
-	})
+	mustComplete(cmd, "entity", completePackFlag)
 }
 
 func (a *app) compare(ctx context.Context, files []string, f compareFlags) error {
@@ -109,6 +111,9 @@ func (a *app) compare(ctx context.Context, files []string, f compareFlags) error
 	}
 	if len(result.IgnoredFields) > 0 {
 		a.notef("note: no comparator reads %s\n", strings.Join(result.IgnoredFields, ", "))
+	}
+	if err := a.saveModel(f, result); err != nil {
+		return err
 	}
 	if f.out != "" {
 		n, err := export.WriteTable(ctx, f.out, format, edgeColumns, edgeRows(result))
@@ -157,6 +162,9 @@ func (a *app) compareRequest(ctx context.Context, files []string, f compareFlags
 		return req, usagef("only one list can come from standard input")
 	case f.threshold < 0 || f.threshold > 1:
 		return req, usagef("--threshold must be from 0 to 1")
+	}
+	if err := f.takeModel(&req); err != nil {
+		return req, err
 	}
 	if f.comparators != "" {
 		if req.Comparators, err = a.readComparators(f.comparators); err != nil {

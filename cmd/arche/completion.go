@@ -85,3 +85,8 @@ func (a *app) completeSubjects(ctx context.Context, kind, prefix string, id func
 	}
 	return out
 }
+
+// completePackFlag offers packs as a flag's value.
+func completePackFlag(_ *cobra.Command, _ []string, prefix string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return withPrefix(resolve.Entities(), prefix), cobra.ShellCompDirectiveNoFileComp
+}

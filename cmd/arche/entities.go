@@ -1,35 +1,76 @@
 package main
 
 import (
+	"context"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/arche-ledger/arche/internal/canon"
+	"github.com/arche-ledger/arche/ledger"
 )
 
 // newEntities lists what decisions have linked.
 func newEntities(a *app) *cobra.Command {
 	var f readFlags
-	var entity string
+	var entity, id string
 	cmd := &cobra.Command{
-		Use:     "entities",
-		Short:   "List what is linked",
-		Long:    "List the entities that decisions have linked, largest first, and what holds each together.",
+		Use:   "entities",
+		Short: "List what is linked",
+		Long: "List the entities that decisions have linked, largest first, and what holds each together. With --id, say where\n" +
+			"one entity's records are now: an entity that was merged or split is still found under its old id.",
 		Example: "  arche entities --type organisation --ledger work.duckdb",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if id != "" {
+				return a.entityHistory(cmd.Context(), id, f)
+			}
 			return a.tool(cmd.Context(), "entities", typeArgs(entity), f, a.showEntities)
 		},
 	}
 	a.typeFlag(cmd, &entity, "only entities of this type")
+	cmd.Flags().StringVar(&id, "id", "", "one entity, by its id of now or before")
 	f.add(cmd, true)
 	return cmd
 }
 
+// entityHistory says where an entity's records are now.
+func (a *app) entityHistory(ctx context.Context, id string, f readFlags) error {
+	return a.withLedger(func(l *ledger.Ledger) error {
+		h, err := l.EntityHistory(ctx, id)
+		if err == nil && f.reveal {
+			h, err = revealed(ctx, l, h)
+		}
+		if err != nil {
+			return err
+		}
+		if f.json {
+			return a.printJSON(h)
+		}
+		now, loose := list(h, "now"), list(h, "unlinked")
+		switch stands, _ := h.Value("stands").(bool); {
+		case stands && len(now) == 1 && len(loose) == 0:
+			a.printf("%s stands\n", id)
+		case len(now) == 1 && len(loose) == 0:
+			a.printf("%s was merged\n", id)
+		default:
+			a.printf("%s was split: its records are in %d %s, %d in none\n", id, len(now), plural(len(now), "entity", "entities"), len(loose))
+		}
+		for _, v := range now {
+			e, _ := v.(*canon.Object)
+			a.showEntity(e)
+		}
+		for _, v := range loose {
+			r, _ := v.(*canon.Object)
+			a.printf("\nin no entity: %s\n", label(r))
+		}
+		return nil
+	})
+}
+
 func (a *app) typeFlag(cmd *cobra.Command, entity *string, usage string) {
 	cmd.Flags().StringVar(entity, "type", "", usage)
-	mustComplete(cmd, "type", completePacks)
+	mustComplete(cmd, "type", completePackFlag)
 }
 
 func typeArgs(entity string) *canon.Object {

@@ -32,7 +32,7 @@ func newResolve(a *app) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&record, "record", "", "the record: a JSON object as text, @FILE or -")
 	cmd.Flags().StringVar(&entity, "type", "person", "the pack to compare it with")
-	mustComplete(cmd, "type", completePacks)
+	mustComplete(cmd, "type", completePackFlag)
 	f.add(cmd, true)
 	return cmd
 }

@@ -11,8 +11,10 @@ import (
 	"github.com/arche-ledger/arche/internal/fault"
 )
 
-// replaceFile writes a file beside path and renames it over path once it is
-// whole and on disk.
+// ReplaceFile writes a file beside path, mode 0600, and renames it over path
+// once it is whole and on disk.
+func ReplaceFile(path string, write func(io.Writer) error) error { return replaceFile(path, write) }
+
 func replaceFile(path string, write func(io.Writer) error) error {
 	f, err := os.CreateTemp(filepath.Dir(path), ".arche-*.part") // mode 0600
 	if err != nil {
