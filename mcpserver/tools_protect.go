@@ -5,7 +5,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/arche-ledger/arche/detect"
 	"github.com/arche-ledger/arche/detect/places"
+	"github.com/arche-ledger/arche/internal/canon"
 	"github.com/arche-ledger/arche/jurisdiction"
 	"github.com/arche-ledger/arche/jurisdiction/guard"
 	"github.com/arche-ledger/arche/ledger"
@@ -60,7 +62,7 @@ func NewProtection(o ProtectOptions) *Protection {
 		o.Clock = time.Now
 	}
 	return &Protection{
-		Tools:       []Tool{inferTool(), o.planTool(), o.detectTool(), o.guardTool(), placesTool()},
+		Tools:       []Tool{inferTool(), o.planTool(), o.detectTool(), entitiesTool(), o.guardTool(), placesTool()},
 		Statutes:    jurisdiction.Statutes(),
 		WithStatute: jurisdiction.WithStatute(),
 		Inferable:   jurisdiction.Inferable(),
@@ -152,6 +154,45 @@ func (o ProtectOptions) detectTool() Tool {
 		Handler: func(_ context.Context, a *Args) (any, error) {
 			code, statute := o.Ceiling.Apply(a.Text("jurisdiction"), "")
 			return jurisdiction.Detect(a.Text("text"), code, statute, o.Coverage)
+		},
+	}
+}
+
+// entity is one entity as detect_entities answers it.
+type entity struct {
+	Type       string      `json:"type"`
+	Start      int         `json:"start"`
+	End        int         `json:"end"`
+	Confidence canon.Float `json:"confidence"`
+	Source     string      `json:"source"`
+}
+
+func entitiesTool() Tool {
+	return Tool{
+		Name:  "detect_entities",
+		Title: "Typed entities in a text",
+		Description: "Finds people, telephone numbers, e-mail addresses, identifiers, money, dates, URLs and ISBNs by rules and a name lexicon; answers typed offsets, " +
+			"never the words. Look at ner_backend_installed before you believe an empty answer: without a model nothing proposes organisations or places.",
+		Args: []Arg{textArg, {
+			Name: "entity_types", Kind: Texts, Nullable: true,
+			Description: "Types to answer: " + strings.Join(detect.EntityTypes(), ", ") + ". None = all.",
+		}},
+		Output: []Out{
+			{Name: "entities", Type: "array", Items: "object", Description: "type, start, end, confidence, source"},
+			{Name: "count", Type: "integer"},
+			{Name: "ner_backend_installed", Type: "boolean"},
+		},
+		Hints: Query,
+		Handler: func(_ context.Context, a *Args) (any, error) {
+			found, err := detect.Entities(a.Text("text"), detect.EntityOptions{Types: a.Texts("entity_types")})
+			if err != nil {
+				return nil, err
+			}
+			out := make([]entity, len(found))
+			for i, e := range found {
+				out[i] = entity{e.Type, e.Start, e.End, canon.Float(e.Confidence), e.Source}
+			}
+			return canon.Obj("entities", out, "count", len(out), "ner_backend_installed", false), nil
 		},
 	}
 }
