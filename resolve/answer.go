@@ -188,7 +188,8 @@ func (r *run) notCompared(out *canon.Object, possible int64) {
 
 // backend says which scorer ran and why no other did.
 func (r *run) backend(records int) *canon.Object {
-	reason := fmt.Sprintf("%d records are fewer than the %d from which another scorer is considered", records, backendFloor)
+	// The contract's answers print this sentence.
+	reason := fmt.Sprintf("%d records is below the floor of %d", records, backendFloor)
 	if records >= backendFloor {
 		reason = r.recipeReason()
 	}
