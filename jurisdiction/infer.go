@@ -39,11 +39,14 @@ type Evidence struct {
 
 // Infer names the country whose law governs a text, or abstains when the
 // evidence is weak, split or close.
-func Infer(doc string) *Inference {
+func Infer(doc string) *Inference { return infer(countSignals(doc)) }
+
+// infer decides on how often each signal was found, in table order; nil is none.
+func infer(counts []int) *Inference {
 	rules := packs.LoadSignals()
 	inf := &Inference{RulesetVersion: rules.Ruleset, Evidence: []Evidence{}}
 	var ranking []score
-	for k, n := range countSignals(doc) {
+	for k, n := range counts {
 		if n == 0 {
 			continue
 		}

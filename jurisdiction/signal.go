@@ -237,22 +237,30 @@ func markRange(set *[256]bool, lo, hi rune) {
 // countSignals returns how often each signal occurs, in table order: matches
 // of one signal do not overlap, those of different signals may.
 func countSignals(doc string) []int {
+	counts, _ := countWithin(doc, 0, len(doc))
+	return counts
+}
+
+// countWithin counts the matches that begin in [from, to) and returns where the
+// last of them ends.
+func countWithin(doc string, from, to int) (counts []int, end int) {
 	signals := compiledSignals()
 	table := signalsByByte()
-	counts := make([]int, len(signals))
+	counts = make([]int, len(signals))
 	free := make([]int, len(signals)) // where the next match of each may begin
-	for i := 0; i < len(doc); i++ {
+	for i := from; i < to; i++ {
 		for _, k := range table[doc[i]] {
 			if i < free[k] {
 				continue
 			}
-			if end := signals[k].find(doc, i); end > i {
+			if e := signals[k].find(doc, i); e > i {
 				counts[k]++
-				free[k] = end
+				free[k] = e
+				end = max(end, e)
 			}
 		}
 	}
-	return counts
+	return counts, end
 }
 
 var signalsByByte = sync.OnceValue(func() *[256][]int {
