@@ -63,6 +63,9 @@ func (a *Args) Texts(name string) []string { t, _ := a.values[name].([]string); 
 func (a *Args) Filled() *canon.Object {
 	o := &canon.Object{}
 	for _, d := range a.decl {
+		if d.Added && !a.given[d.Name] {
+			continue
+		}
 		o.Set(d.Name, a.values[d.Name])
 	}
 	return o

@@ -13,7 +13,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/arche-ledger/arche/ledger"
+	"github.com/arche-ledger/arche/ledger/documents"
 	"github.com/arche-ledger/arche/mcpserver"
+	"github.com/arche-ledger/arche/mcpserver/hosts"
 )
 
 var update = flag.Bool("update", false, "write the snapshots and transcripts that the tests compare with")
@@ -65,19 +67,30 @@ func names(t *testing.T, raw []json.RawMessage) []string {
 	return all
 }
 
+// everything is a server with all groups.
+func everything(t *testing.T) mcpserver.Options {
+	t.Helper()
+	dir := t.TempDir()
+	base, err := documents.Open(documents.Options{Root: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return mcpserver.Options{
+		Ledger:     memory(t),
+		Protection: mcpserver.NewProtection(mcpserver.ProtectOptions{}),
+		Documents:  mcpserver.DocumentTools(base, hosts.Wirer{Root: dir}, nil),
+	}
+}
+
 var engineNames = []string{"capabilities", "describe_pack", "why_unresolved", "check_name_equivalence", "compare_records"}
 var ledgerNames = []string{"decision", "explain", "replay", "entities", "path", "cases", "resolve", "observe"}
 
 func TestListOrder(t *testing.T) {
-	protect := &mcpserver.Protection{}
-	for _, n := range []string{"extract_places", "guarded_scan", "detect_entities", "detect_pii", "plan_protection", "infer_jurisdiction"} {
-		tool := echo
-		tool.Name = n
-		protect.Tools = append(protect.Tools, tool)
-	}
 	all := []string{"capabilities", "infer_jurisdiction", "plan_protection", "describe_pack", "detect_pii", "detect_entities",
 		"guarded_scan", "why_unresolved", "check_name_equivalence", "compare_records", "extract_places",
-		"decision", "explain", "replay", "entities", "path", "cases", "resolve", "observe", "echo"}
+		"decision", "explain", "replay", "entities", "path", "cases", "resolve", "observe",
+		"list_documents", "search_documents", "get_document", "create_document", "update_document", "remove_document",
+		"add_relation", "remove_relation", "list_relations", "init_project", "install_host_config"}
 	tests := []struct {
 		name string
 		opts mcpserver.Options
@@ -85,7 +98,7 @@ func TestListOrder(t *testing.T) {
 	}{
 		{"nothing given", mcpserver.Options{}, engineNames},
 		{"ledger", mcpserver.Options{Ledger: memory(t)}, slices.Concat(engineNames, ledgerNames)},
-		{"everything", mcpserver.Options{Ledger: memory(t), Protection: protect, Documents: []mcpserver.Tool{echo}}, all},
+		{"everything", everything(t), all},
 		{"decisions", mcpserver.Options{Documents: []mcpserver.Tool{echo}, Groups: mcpserver.DecisionTools}, engineNames},
 		{"documents", mcpserver.Options{Ledger: memory(t), Documents: []mcpserver.Tool{echo}, Groups: mcpserver.DocumentsTools}, []string{"echo"}},
 	}
@@ -100,7 +113,7 @@ func TestListOrder(t *testing.T) {
 
 // TestToolSnapshots pins what hosts and models see of each tool.
 func TestToolSnapshots(t *testing.T) {
-	for _, raw := range listed(t, mcpserver.Options{Ledger: memory(t)}) {
+	for _, raw := range listed(t, everything(t)) {
 		name := toolName(t, raw)
 		t.Run(name, func(t *testing.T) {
 			var pretty bytes.Buffer
@@ -127,7 +140,7 @@ func TestToolSnapshots(t *testing.T) {
 
 // TestToolForm holds what every tool of every group must have.
 func TestToolForm(t *testing.T) {
-	for _, raw := range listed(t, mcpserver.Options{Ledger: memory(t)}) {
+	for _, raw := range listed(t, everything(t)) {
 		var tool struct {
 			Name, Title, Description string
 			InputSchema              map[string]any

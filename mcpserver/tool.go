@@ -79,7 +79,10 @@ type Arg struct {
 	Default any
 	Enum    []string
 	// Accept takes further values of an Enum that the schema does not list.
-	Accept   func(string) bool
+	Accept func(string) bool
+	// Added marks an argument that the published tool lacks: while absent it is
+	// left out of what attestations cover, so that they hash as published.
+	Added    bool
 	NonEmpty bool // text, object or array must not be empty
 	MaxLen   int  // bytes of a text, items of an array; 0 = no limit of its own
 	Min, Max *float64

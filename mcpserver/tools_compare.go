@@ -2,8 +2,12 @@ package mcpserver
 
 import (
 	"context"
+	"regexp"
+	"strings"
+	"unicode"
 
 	"github.com/arche-ledger/arche/internal/canon"
+	"github.com/arche-ledger/arche/ledger"
 	"github.com/arche-ledger/arche/resolve"
 )
 
@@ -32,6 +36,7 @@ func (s *Server) compareTool() Tool {
 			{Name: "backend", Kind: Text, Nullable: true, Description: "null is arche's scorer; \"splink\" is a Fellegi-Sunter model derived from the pack, for large lists with many fields and few rare tokens."},
 			{Name: "threshold", Kind: Number, Default: canon.Float(resolve.DefaultThreshold), Description: "Least score of a match."},
 			{Name: "id_field", Kind: Text, Default: resolve.DefaultIDField, Description: "The field that holds a record's id; without it a record is named by its position."},
+			limitArg("Most pairs to answer, best first; count and the ledger keep all."),
 		},
 		Output: []Out{
 			{Name: "matches", Type: "array", Items: "object", Description: "a_id, b_id, score, decision, evidence, distinctive_max, decision_id"},
@@ -40,6 +45,7 @@ func (s *Server) compareTool() Tool {
 			{Name: "blocking", Type: "object", Description: "how many pairs were scored"},
 			{Name: "backend", Type: "object", Optional: true, Description: "which scorer was chosen, when none was named"},
 			{Name: "warnings", Type: "array", Items: "string", Optional: true},
+			{Name: "truncated", Type: "boolean", Optional: true, Description: "with limit: more pairs were found than are answered"},
 		},
 		Hints:   hints,
 		Handler: s.compare,
@@ -58,6 +64,7 @@ func (s *Server) compare(ctx context.Context, a *Args) (any, error) {
 		PackVersion: s.opts.PackVersion,
 		Engine:      s.opts.Engine,
 		Progress:    Progress(ctx),
+		OpenScratch: ledger.OpenScratch,
 	}
 	run := resolve.Compare
 	if s.opts.Ledger != nil {
@@ -67,5 +74,41 @@ func (s *Server) compare(ctx context.Context, a *Args) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return res.Answer(), nil
+	res.Warnings = append(res.Warnings, personalIDs(req)...)
+	return page(res.Answer(), "matches", a), nil
+}
+
+// personalFields are names of fields whose values are personal data, so that
+// they make bad ids: ids are shown as labels in every answer.
+var personalFields = map[string]bool{
+	"nationalid": true, "nationalidnumber": true, "idnumber": true, "nin": true, "bvn": true, "ssn": true, "nino": true,
+	"passport": true, "passportno": true, "passportnumber": true, "driverslicence": true, "driverslicense": true, "voterid": true,
+	"taxid": true, "taxnumber": true, "tin": true, "krapin": true, "steuerid": true,
+	"email": true, "emailaddress": true, "phone": true, "phonenumber": true, "mobile": true, "msisdn": true,
+	"iban": true, "accountnumber": true, "bankaccount": true, "cardnumber": true,
+	"name": true, "fullname": true, "dob": true, "dateofbirth": true, "birthdate": true,
+}
+
+var emailShape = regexp.MustCompile(`^[^@\s]+@[^@\s]+\.[^@\s]+$`)
+
+// personalIDs warns when the ids of a comparison look like personal data. It
+// names the field, never an id.
+func personalIDs(req resolve.Request) []string {
+	plain := strings.Map(func(r rune) rune {
+		if r == '_' || r == '-' || r == ' ' {
+			return -1
+		}
+		return unicode.ToLower(r)
+	}, req.IDField)
+	if personalFields[plain] {
+		return []string{"id_field " + shortName(req.IDField) + " looks like personal data: ids are shown as labels in every answer; a key of your own says less"}
+	}
+	for _, list := range [][]*canon.Object{req.A, req.B} {
+		for _, r := range list {
+			if id, ok := r.Value(req.IDField).(string); ok && emailShape.MatchString(id) {
+				return []string{"some ids look like e-mail addresses: ids are shown as labels in every answer; a key of your own says less"}
+			}
+		}
+	}
+	return nil
 }

@@ -106,14 +106,19 @@ func (s *Server) entitiesTool() Tool {
 		Description: "The entities that decisions have linked, largest first: their records by label, the fields they share and " +
 			"contradict each other in, and what holds them together. Look at transitive ones first: weak_links names the records " +
 			"without which they fall apart.",
-		Args: []Arg{typeArg()},
+		Args: append([]Arg{typeArg()}, pageArgs()...),
 		Output: []Out{
 			{Name: "count", Type: "integer"},
 			{Name: "entities", Type: "array", Items: "object"},
+			{Name: "truncated", Type: "boolean", Optional: true, Description: "with limit: more follow after this page"},
 		},
 		Hints: Query,
 		Handler: func(ctx context.Context, a *Args) (any, error) {
-			return s.opts.Ledger.Entities(ctx, a.Text("entity_type"))
+			answer, err := s.opts.Ledger.Entities(ctx, a.Text("entity_type"))
+			if err != nil {
+				return nil, err
+			}
+			return page(answer, "entities", a), nil
 		},
 	}
 }
@@ -147,14 +152,19 @@ func (s *Server) casesTool() Tool {
 		Title: "Open questions",
 		Description: "The pairs at review that nothing has settled yet, each with the fields that would settle it. Fetch one of " +
 			"those fields from wherever you can and hand it to observe.",
-		Args: []Arg{typeArg()},
+		Args: append([]Arg{typeArg()}, pageArgs()...),
 		Output: []Out{
 			{Name: "count", Type: "integer"},
 			{Name: "cases", Type: "array", Items: "object", Description: "decision_id, a, b, score, explanation, supporting, refuting, would_resolve"},
+			{Name: "truncated", Type: "boolean", Optional: true, Description: "with limit: more follow after this page"},
 		},
 		Hints: Query,
 		Handler: func(ctx context.Context, a *Args) (any, error) {
-			return s.opts.Ledger.Cases(ctx, a.Text("entity_type"))
+			answer, err := s.opts.Ledger.Cases(ctx, a.Text("entity_type"))
+			if err != nil {
+				return nil, err
+			}
+			return page(answer, "cases", a), nil
 		},
 	}
 }
