@@ -1,9 +1,11 @@
 package resolve
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/uber/h3-go/v4"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/arche-ledger/arche/internal/fault"
 	"github.com/arche-ledger/arche/internal/text"
@@ -46,7 +48,7 @@ func (s *store) keyed(sd *side) (*keyed, error) {
 func (s *store) rowKeys(sd *side, row int) (words, ids []int32) {
 	words, ids = s.work[:0], s.list[:0]
 	for _, c := range s.plan.wordCols {
-		if ref := sd.refs[c][row]; ref >= 0 {
+		if ref := sd.ref(c, int32(row)); ref >= 0 {
 			words = append(words, s.cols[c].block.at(ref)...)
 		}
 	}
@@ -54,7 +56,7 @@ func (s *store) rowKeys(sd *side, row int) (words, ids []int32) {
 		words = distinctIDs(words)
 	}
 	for _, c := range s.plan.idCols {
-		if ref := sd.refs[c][row]; ref >= 0 && s.cols[c].blockIDs[ref] >= 0 {
+		if ref := sd.ref(c, int32(row)); ref >= 0 && s.cols[c].blockIDs[ref] >= 0 {
 			ids = append(ids, s.cols[c].blockIDs[ref])
 		}
 	}
@@ -87,7 +89,7 @@ type blocker struct {
 
 	wordRows spans   // rows of B by word
 	countA   []int32 // rows of A by word
-	common   []bool  // words with too many pairs
+	common   []int32 // by word: 1 + its number among words with too many pairs, else 0
 	idRows   spans   // rows of B by identifier
 
 	pairsOf  spans // by row of A: numbers of word pairs
@@ -141,12 +143,12 @@ func invert(s *spans, rows, keys int) spans {
 }
 
 func (k *blocker) markCommon(words int) {
-	k.common = make([]bool, words)
+	k.common = make([]int32, words)
 	for w := range words {
 		pairs := int64(k.countA[w]) * int64(len(k.wordRows.at(int32(w))))
 		if pairs > maxPairsPerKey {
-			k.common[w] = true
 			k.overFull.note(pairs, &k.overFull.words)
+			k.common[w] = int32(k.overFull.words)
 		}
 	}
 }
@@ -165,7 +167,14 @@ type pairRow struct {
 
 // pairUp indexes the pairs of common words that rows of both lists hold.
 func (k *blocker) pairUp() {
-	inA, inB := k.commonPairs(k.a), k.commonPairs(k.b)
+	var inA, inB []pairRow
+	var group errgroup.Group
+	group.Go(func() error {
+		inA = k.commonPairs(k.a)
+		return nil
+	})
+	inB = k.commonPairs(k.b)
+	_ = group.Wait() // commonPairs does not fail
 	byRow := make([]int32, k.a.n)
 	type entry struct {
 		row  int32
@@ -227,26 +236,50 @@ func (k *blocker) commonPairs(list *keyed) []pairRow {
 	for row := range list.n {
 		held = held[:0]
 		for _, w := range list.tokens.at(int32(row)) {
-			if k.common[w] {
-				held = append(held, w)
+			if c := k.common[w]; c > 0 {
+				held = append(held, c-1)
 			}
 		}
 		for x, w := range held {
 			for _, v := range held[x+1:] {
-				out = append(out, pairRow{uint64(w)<<32 | uint64(v), int32(row)})
+				out = append(out, pairRow{uint64(w)*uint64(k.overFull.words) + uint64(v), int32(row)})
 			}
 		}
 	}
-	slices.SortFunc(out, func(a, b pairRow) int {
-		switch {
-		case a.key < b.key:
-			return -1
-		case a.key > b.key:
-			return 1
+	return sortPairs(out)
+}
+
+// sortPairs sorts by key, rows of equal keys in the order they have. Keys are
+// sorted digit by digit: there are millions of them.
+func sortPairs(list []pairRow) []pairRow {
+	if len(list) < 256 {
+		slices.SortStableFunc(list, func(a, b pairRow) int { return cmp.Compare(a.key, b.key) })
+		return list
+	}
+	const digit = 11
+	most := uint64(0)
+	for i := range list {
+		most = max(most, list[i].key)
+	}
+	from, to := list, make([]pairRow, len(list))
+	for shift := 0; shift < 64 && most>>shift > 0; shift += digit {
+		var next [1 << digit]int
+		for i := range from {
+			next[from[i].key>>shift&(1<<digit-1)]++
 		}
-		return int(a.row) - int(b.row)
-	})
-	return out
+		sum := 0
+		for d, n := range next {
+			next[d] = sum
+			sum += n
+		}
+		for i := range from {
+			d := from[i].key >> shift & (1<<digit - 1)
+			to[next[d]] = from[i]
+			next[d]++
+		}
+		from, to = to, from
+	}
+	return from
 }
 
 func (k *blocker) placeCells() {
@@ -286,7 +319,7 @@ func (s *seeker) candidates(i int32) []int32 {
 	s.found.h3 += s.nearby(i)
 	n := len(s.out)
 	for _, w := range s.k.a.tokens.at(i) {
-		if !s.k.common[w] {
+		if s.k.common[w] == 0 {
 			s.take(i, s.k.wordRows.at(w))
 		}
 	}
@@ -338,7 +371,7 @@ const exactBelow = 1 << 21
 func (s *seeker) skipped(i int32) int64 {
 	n := len(s.out)
 	for _, w := range s.k.a.tokens.at(i) {
-		if s.k.common[w] {
+		if s.k.common[w] > 0 {
 			s.take(i, s.k.wordRows.at(w))
 		}
 	}

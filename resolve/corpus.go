@@ -45,7 +45,7 @@ func NewCorpus(entity, packVersion, engine string) (*Corpus, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.toks.open, s.phrases.open, s.codes.open = true, true, true
+	s.stayOpen()
 	c := &Corpus{plan: p, store: s, side: newSide(p), codes: make(map[string]*tally), fields: make(map[string]bool),
 		read: p.reads(), seen: make(map[string]int)}
 	c.index.init()
@@ -122,7 +122,7 @@ func (c *Corpus) count(sd *side, row int32, rec *canon.Object, by int64) {
 			if !col.spec.counted {
 				continue
 			}
-			ref := sd.refs[i][row]
+			ref := sd.ref(i, row)
 			if ref < 0 {
 				if v, ok := rec.Get(col.spec.field); ok && v == nil {
 					c.tally.add(s.toks.id("none"), by)
@@ -143,7 +143,7 @@ func (c *Corpus) count(sd *side, row int32, rec *canon.Object, by int64) {
 			continue
 		}
 		done[cmp.category] = true
-		if ref := sd.refs[cmp.column][row]; ref >= 0 && !s.cols[cmp.column].blank[ref] {
+		if ref := sd.ref(cmp.column, row); ref >= 0 && !s.cols[cmp.column].blank[ref] {
 			for _, id := range s.feats[i].codes.at(ref) {
 				c.codes[cmp.category].add(id, by)
 			}
@@ -229,7 +229,7 @@ func (c *Corpus) weigh(a *side, row int32) {
 		if !s.cols[i].spec.tokens {
 			continue
 		}
-		for _, ref := range [...]int32{a.refs[i][0], c.side.refs[i][row]} {
+		for _, ref := range [...]int32{a.ref(i, 0), c.side.ref(i, row)} {
 			if ref < 0 {
 				continue
 			}

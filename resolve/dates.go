@@ -7,12 +7,12 @@ import (
 // date is what a text says about a day: at most two readings where day and
 // month can be swapped.
 type date struct {
-	precision int8 // 0 unreadable, 1 year, 2 year and month, 3 day
-	readings  int8
 	year      int64
+	number    [2]int32 // days since a fixed day, for precision 3
+	precision int8     // 0 unreadable, 1 year, 2 year and month, 3 day
+	readings  int8
 	month     [2]int8
 	day       [2]int8
-	number    [2]int32 // days since a fixed day, for precision 3
 }
 
 // parseDate reads the first three runs of digits; one of them, and only one, is

@@ -110,7 +110,7 @@ func (v *verdict) distinguish(cmp *comparator, s float64) {
 	bounded := s
 	if cmp.rawColumn >= 0 {
 		col := &v.w.s.cols[cmp.rawColumn]
-		a, b := v.w.a.refs[cmp.rawColumn][v.i], v.w.b.refs[cmp.rawColumn][v.j]
+		a, b := v.w.a.ref(cmp.rawColumn, v.i), v.w.b.ref(cmp.rawColumn, v.j)
 		if a >= 0 && b >= 0 && !col.blank[a] && !col.blank[b] {
 			bounded = min(s, v.w.s.commonRarity(col, a, b))
 			v.phrase(col, a, b)

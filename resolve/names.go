@@ -202,7 +202,7 @@ func compareNames(a, b string) (float64, error) {
 		return 0, err
 	}
 	fa, fb := text.Prepare(nameForm(a)), text.Prepare(nameForm(b))
-	wa, wb := words.ofForm(fa.Text()), words.ofForm(fb.Text())
+	wa, wb := formWords(words.toks, fa.Text()), formWords(words.toks, fb.Text())
 	words.extend()
 	var s nameScratch
 	if c, ok := words.equivalence(&fa, &fb, wa, wb, &s); ok {
@@ -211,11 +211,12 @@ func compareNames(a, b string) (float64, error) {
 	return text.Fuzzy(x, y), nil
 }
 
-func (w *nameWords) ofForm(form string) []int32 {
+// formWords numbers the words of a name form.
+func formWords(toks *tokens, form string) []int32 {
 	fields := text.Fields(form)
 	out := make([]int32, len(fields))
 	for i, f := range fields {
-		out[i] = w.toks.id(f)
+		out[i] = toks.id(f)
 	}
 	return out
 }

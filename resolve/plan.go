@@ -24,6 +24,8 @@ type plan struct {
 	columns     []columnSpec
 	geoPairs    []geoFields
 	rarity      rarityPlan
+	order       []int // comparators as they are evaluated while a pair may be given up
+	prunable    bool
 	needsTable  bool     // some comparator weighs tokens
 	blockText   []string // fields whose words are blocking keys
 	blockID     []string // fields whose ids are blocking keys
@@ -244,6 +246,7 @@ func (p *plan) compile() error {
 		p.place(&p.comps[i])
 	}
 	p.blocking()
+	p.screenOrder()
 	return nil
 }
 

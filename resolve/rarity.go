@@ -20,6 +20,7 @@ const (
 // seal fixes everything that depends on all records: rarities, their pin, the
 // tables of codes; and puts tokens in byte order.
 func (s *store) seal(sides ...*side) error {
+	s.merge()
 	if s.plan.rarity.table != nil {
 		s.toks.weigh(s.plan.rarity.table)
 		s.tfPin = s.plan.rarity.pin
@@ -42,6 +43,54 @@ func (s *store) seal(sides ...*side) error {
 	return nil
 }
 
+// merge brings the numberings of the columns together.
+func (s *store) merge() {
+	for i := range s.cols {
+		c := &s.cols[i]
+		if len(c.toks.text) > 0 {
+			if len(s.toks.text) == 0 {
+				*s.toks = *c.toks
+			} else {
+				to := s.toks.join(c.toks)
+				for _, list := range [...]*spans{&c.plain, &c.joint, &c.twice, &c.words, &c.block} {
+					list.relabel(to)
+				}
+			}
+		}
+		to := s.phrases.join(c.phrases)
+		c.pairs.relabel(to)
+		for id, d := range c.phrases.rarity {
+			if n := int(to[id]); n == len(s.phrases.rarity) {
+				s.phrases.rarity = append(s.phrases.rarity, d)
+			}
+		}
+		if c.spec.blockID {
+			to = s.keys.join(c.keys)
+			for n, id := range c.blockIDs {
+				if id >= 0 {
+					c.blockIDs[n] = to[id]
+				}
+			}
+		}
+		to = s.codes.join(c.codes)
+		for f := range s.plan.comps {
+			if cmp := &s.plan.comps[f]; cmp.kind == kindCode && cmp.column == i {
+				s.feats[f].codes.relabel(to)
+			}
+		}
+		c.toks, c.phrases, c.keys, c.codes = nil, nil, nil, nil
+	}
+}
+
+// join numbers the tokens of another numbering and returns their numbers.
+func (t *tokens) join(from *tokens) []int32 {
+	to := make([]int32, len(from.text))
+	for id, s := range from.text {
+		to[id] = t.id(s)
+	}
+	return to
+}
+
 // order renumbers tokens, phrases and codes in byte order.
 func (s *store) order() {
 	rank := s.toks.seal()
@@ -52,7 +101,6 @@ func (s *store) order() {
 		c.twice.renumber(rank)
 		c.block.renumber(rank)
 		c.words.relabel(rank)
-		c.index = nil
 	}
 	if s.counts != nil {
 		counts := make([]int64, len(rank))
@@ -234,7 +282,8 @@ func (s *store) countCodes(sides []*side) {
 		t := &codeTable{df: make(map[string]int)}
 		f, col := &s.feats[i], &s.cols[c.column]
 		for _, sd := range sides {
-			for _, ref := range sd.refs[c.column] {
+			for row := range sd.n {
+				ref := sd.ref(c.column, int32(row))
 				if ref < 0 || col.blank[ref] {
 					continue
 				}

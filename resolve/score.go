@@ -2,6 +2,7 @@ package resolve
 
 import (
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/arche-ledger/arche/internal/fault"
@@ -14,80 +15,102 @@ const slack = 1e-9
 // scorer scores pairs of two sides. One per goroutine; it does not allocate
 // while it scores.
 type scorer struct {
-	s       *store
-	p       *plan
-	a, b    *side
-	floor   float64 // review floor
-	sims    []float64
-	pending []int
-	match   []text.Matcher // by comparator
-	names   nameScratch
-	addr    addressScratch
-	rival   rivalScratch
-	order   []int // comparators whose similarity is costly, cheapest first
+	s      *store
+	p      *plan
+	a, b   *side
+	floor  float64 // review floor
+	sims   []float64
+	match  []text.Matcher // by comparator
+	names  nameScratch
+	addr   addressScratch
+	rival  rivalScratch
+	rowA   []int32 // values of the rows being compared
+	rowB   []int32
+	prunes bool
 }
 
 func newScorer(s *store, a, b *side, floor float64) *scorer {
 	p := s.plan
-	w := &scorer{s: s, p: p, a: a, b: b, floor: floor, sims: make([]float64, len(p.comps)), match: make([]text.Matcher, len(p.comps))}
-	for _, k := range [...]kind{kindPlaceName, kindName, kindAddress} {
-		for i := range p.comps {
-			if p.comps[i].kind == k && !p.comps[i].off {
-				w.order = append(w.order, i)
-			}
-		}
+	w := &scorer{s: s, p: p, a: a, b: b, floor: floor, sims: make([]float64, len(p.comps)), match: make([]text.Matcher, len(p.comps)),
+		prunes: p.prunable && floor > 0}
+	for i := range w.sims {
+		w.sims[i] = nothing
 	}
 	return w
 }
 
-func costly(k kind) bool { return k == kindPlaceName || k == kindName || k == kindAddress }
+// effort orders comparators by what an evaluation costs; an error that a
+// comparator can raise must not be pruned away, so containment comes first.
+func effort(k kind) int {
+	switch k {
+	case kindContainment:
+		return 0
+	case kindID, kindEmail, kindCategory, kindPhone, kindLegalForm, kindType, kindPremises, kindPostcode:
+		return 1
+	case kindDate:
+		return 2
+	case kindTFToken, kindTokenSet:
+		return 3
+	case kindCode, kindSpec, kindRival:
+		return 4
+	case kindGeo:
+		return 5
+	case kindPlaceName, kindQualifier:
+		return 6
+	case kindName:
+		return 7
+	}
+	return 8
+}
+
+// screenOrder is the order in which comparators are evaluated while a pair may
+// still be given up: those that carry weight, cheapest first. It also says
+// whether pairs can be given up at all: every weight must be a number that is
+// not negative.
+func (p *plan) screenOrder() {
+	p.prunable = true
+	for i := range p.comps {
+		c := &p.comps[i]
+		if c.noField || !c.weighs || !(c.weight >= 0) || math.IsInf(c.weight, 0) {
+			p.prunable = false
+		}
+		if !c.off && (c.weight != 0 || c.kind == kindContainment) {
+			p.order = append(p.order, i)
+		}
+	}
+	slices.SortStableFunc(p.order, func(x, y int) int { return effort(p.comps[x].kind) - effort(p.comps[y].kind) })
+}
 
 // screen computes the score of a pair, unless it cannot reach the floor. ok is
 // false when the pair is not surfaced.
+//
+// What a comparator has yet to say is at most 1 with its weight, and a
+// comparator that turns out not to apply only lowers what is possible, because
+// the mean is at most 1.
 func (w *scorer) screen(i, j int32) (score float64, ok bool, err error) {
-	weight, most := 0.0, 0.0 // weight of what applies; most the sum can become
-	w.pending = w.pending[:0]
-	for c := range w.p.comps {
-		cmp := &w.p.comps[c]
-		if cmp.noField {
-			return 0, false, cmp.lateError()
+	w.rowA, w.rowB = w.a.row(i), w.b.row(j)
+	if !w.prunes {
+		if err := w.all(i, j); err != nil {
+			return 0, false, err
 		}
-		if costly(cmp.kind) && !cmp.off {
-			w.sims[c] = nothing
-			if w.a.refs[cmp.column][i] < 0 || w.b.refs[cmp.column][j] < 0 {
-				continue
-			}
-			most += max(cmp.weight, 0)
-			w.sims[c] = 0
-		} else {
-			s, err := w.similarity(c, i, j)
-			w.sims[c] = s
-			if err != nil {
-				return 0, false, err
-			}
-			if math.IsNaN(s) {
-				continue
-			}
-			most += cmp.weight * s
-		}
-		if !cmp.weighs {
-			return 0, false, cmp.weightError()
-		}
-		weight += cmp.weight
+		score, ok = w.total()
+		return score, ok && !(score < w.floor), nil
 	}
-	prune := weight > 0
-	limit := (w.floor - slack) * weight
-	if prune && most < limit {
-		return 0, false, nil
+	pending := 0.0
+	for _, c := range w.p.order {
+		if w.applies(c, i, j) {
+			pending += w.p.comps[c].weight
+		}
 	}
-	for _, c := range w.order {
-		if math.IsNaN(w.sims[c]) {
+	num, den := 0.0, 0.0
+	for n, c := range w.p.order {
+		w.sims[c] = nothing
+		if !w.applies(c, i, j) {
 			continue
 		}
-		cmp := &w.p.comps[c]
-		wt := max(cmp.weight, 0)
-		if prune && wt > 0 {
-			if bound := w.bound(c, i, j); most-wt*(1-bound) < limit {
+		wt := w.p.comps[c].weight
+		if n > 0 && wt > 0 {
+			if bound := w.bound(c); num+pending-wt*(1-bound) < (w.floor-slack)*(den+pending) {
 				return 0, false, nil
 			}
 		}
@@ -95,9 +118,13 @@ func (w *scorer) screen(i, j int32) (score float64, ok bool, err error) {
 		if err != nil {
 			return 0, false, err
 		}
+		pending -= wt
 		w.sims[c] = s
-		most += cmp.weight*s - wt
-		if prune && most < limit {
+		if !math.IsNaN(s) {
+			num += wt * s
+			den += wt
+		}
+		if num+pending < (w.floor-slack)*(den+pending) {
 			return 0, false, nil
 		}
 	}
@@ -105,14 +132,24 @@ func (w *scorer) screen(i, j int32) (score float64, ok bool, err error) {
 	return score, ok && !(score < w.floor), nil
 }
 
+// applies reports whether both rows have what a comparator reads.
+func (w *scorer) applies(c int, i, j int32) bool {
+	cmp := &w.p.comps[c]
+	if cmp.kind == kindGeo {
+		return w.a.points[cmp.geo][i].usable && w.b.points[cmp.geo][j].usable
+	}
+	return w.rowA[cmp.column] >= 0 && w.rowB[cmp.column] >= 0
+}
+
 // total is the weighted mean of the similarities, in the comparators' order.
+// Comparators without weight add nothing, so screening does not compute them.
 func (w *scorer) total() (score float64, ok bool) {
 	num, den := 0.0, 0.0
 	for c, s := range w.sims {
-		if math.IsNaN(s) {
+		wt := w.p.comps[c].weight
+		if math.IsNaN(s) || wt == 0 {
 			continue
 		}
-		wt := w.p.comps[c].weight
 		num += float64(wt * s)
 		den += wt
 	}
@@ -124,6 +161,7 @@ func (w *scorer) total() (score float64, ok bool) {
 
 // all computes every similarity of a pair.
 func (w *scorer) all(i, j int32) error {
+	w.rowA, w.rowB = w.a.row(i), w.b.row(j)
 	for c := range w.p.comps {
 		cmp := &w.p.comps[c]
 		if cmp.noField {
@@ -154,7 +192,7 @@ func (w *scorer) similarity(c int, i, j int32) (float64, error) {
 		}
 		return nearness(km, cmp.decay), nil
 	}
-	ra, rb := w.a.refs[cmp.column][i], w.b.refs[cmp.column][j]
+	ra, rb := w.rowA[cmp.column], w.rowB[cmp.column]
 	if ra < 0 || rb < 0 {
 		return nothing, nil
 	}
@@ -252,7 +290,7 @@ func (w *scorer) name(c int, col *column, ra, rb int32) float64 {
 	case ra == rb || a.Text() == b.Text():
 		return 1
 	}
-	if s, ok := w.s.words.equivalence(&col.forms[ra], &col.forms[rb], col.words.at(ra), col.words.at(rb), &w.names); ok {
+	if s, ok := w.s.words.equivalence(col.form(ra), col.form(rb), col.words.at(ra), col.words.at(rb), &w.names); ok {
 		return s
 	}
 	return w.match[c].Fuzzy(a, b)
@@ -391,7 +429,7 @@ func (t *tokens) unrelated(out, a, b []int32) []int32 {
 	return out
 }
 
-// bound is an upper bound of a costly similarity, cheaper than it.
-func (w *scorer) bound(c int, i, j int32) float64 {
+// bound is an upper bound of a costly similarity that costs less.
+func (w *scorer) bound(c int) float64 {
 	return 1
 }

@@ -1,8 +1,11 @@
 package resolve
 
 import (
+	"context"
 	"slices"
 	"strings"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/arche-ledger/arche/internal/canon"
 	"github.com/arche-ledger/arche/internal/text"
@@ -25,8 +28,7 @@ type store struct {
 	hausa   *packs.Orthography
 	domains map[string]*vocabulary
 
-	list, work []int32 // scratch while values are read
-	word       []byte
+	work, list []int32 // scratch while keys are gathered
 
 	// What calibration counts: plain tokens of the fields that weigh tokens.
 	counts   []int64 // by token
@@ -40,8 +42,16 @@ type store struct {
 // side is one list: for each record and column the number of its value.
 type side struct {
 	n      int
-	refs   [][]int32 // by column; -1 where the value is missing
+	width  int       // columns
+	refs   []int32   // by row, then column; -1 where the value is missing
 	points [][]point // by pair of coordinate fields
+}
+
+func (sd *side) ref(col int, row int32) int32 { return sd.refs[int(row)*sd.width+col] }
+
+// row returns the numbers of a row's values.
+func (sd *side) row(row int32) []int32 {
+	return sd.refs[int(row)*sd.width : int(row+1)*sd.width]
 }
 
 // column is one field as comparators read it.
@@ -50,8 +60,16 @@ type column struct {
 	strip *vocabulary
 	index map[string]int32
 
+	// Numbers of tokens, phrases, keys and codes. Columns are read side by side
+	// and number for themselves; seal brings the numbers together. In a corpus
+	// all columns share one numbering from the start.
+	toks, phrases, keys, codes *tokens
+	list, work                 []int32
+	word                       []byte
+
 	norms    []text.Prepared
-	forms    []text.Prepared // name forms
+	forms    []text.Prepared // name forms that differ from the normal form
+	formAt   []int32         // which of them is the value's; -1 for the normal form
 	words    spans           // of name forms
 	plain    spans           // token sets
 	joint    spans           // token sets with joined possessives, when the table has that rule
@@ -110,9 +128,20 @@ func newStore(p *plan) (*store, error) {
 		s.hausa = &rules
 	}
 	for _, spec := range p.columns {
-		s.cols = append(s.cols, column{spec: spec, strip: s.domains[spec.stripType], index: make(map[string]int32)})
+		s.cols = append(s.cols, column{spec: spec, strip: s.domains[spec.stripType], index: make(map[string]int32),
+			toks: newTokens(), phrases: newTokens(), keys: newTokens(), codes: newTokens()})
 	}
 	return s, nil
+}
+
+// stayOpen lets records be added for ever: all columns share one numbering,
+// and lists are kept sorted by text.
+func (s *store) stayOpen() {
+	s.toks.open, s.phrases.open, s.codes.open = true, true, true
+	for i := range s.cols {
+		c := &s.cols[i]
+		c.toks, c.phrases, c.keys, c.codes = s.toks, s.phrases, s.keys, s.codes
+	}
 }
 
 // vocabularyVersion is the version of the type words.
@@ -124,22 +153,97 @@ func (p *plan) vocabularyVersion() string {
 }
 
 func newSide(p *plan) *side {
-	return &side{refs: make([][]int32, len(p.columns)), points: make([][]point, len(p.geoPairs))}
+	return &side{width: len(p.columns), points: make([][]point, len(p.geoPairs))}
 }
 
-// add reads a record into its side.
+// add reads one record into its side.
 func (s *store) add(to *side, rec *canon.Object) {
 	to.n++
 	for i := range s.cols {
-		ref := s.ref(i, rec)
-		to.refs[i] = append(to.refs[i], ref)
-		if s.cols[i].spec.counted {
-			s.cols[i].count(ref, rec)
-		}
+		to.refs = append(to.refs, s.take(i, rec))
 	}
 	for i, f := range s.plan.geoPairs {
 		to.points[i] = append(to.points[i], s.plan.point(rec, f))
 	}
+}
+
+// take returns the number of the record's value in a column and counts its use.
+func (s *store) take(col int, rec *canon.Object) int32 {
+	ref := s.ref(col, rec)
+	if s.cols[col].spec.counted {
+		s.cols[col].count(ref, rec)
+	}
+	return ref
+}
+
+// sideBySide is the number of records from which columns are read in parallel.
+const sideBySide = 512
+
+// addAll reads lists into sides, column by column.
+func (s *store) addAll(ctx context.Context, sides []*side, lists [][]*canon.Object) error {
+	total := 0
+	for i, list := range lists {
+		sides[i].n = len(list)
+		sides[i].refs = make([]int32, len(list)*sides[i].width)
+		total += len(list)
+	}
+	var group errgroup.Group
+	group.SetLimit(1)
+	if total >= sideBySide {
+		group.SetLimit(workers())
+	}
+	for _, col := range s.heaviestFirst() {
+		group.Go(func() error { return s.readColumn(ctx, col, sides, lists) })
+	}
+	for i, f := range s.plan.geoPairs {
+		group.Go(func() error {
+			for n, list := range lists {
+				points := make([]point, len(list))
+				for row, rec := range list {
+					points[row] = s.plan.point(rec, f)
+				}
+				sides[n].points[i] = points
+			}
+			return ctx.Err()
+		})
+	}
+	return group.Wait()
+}
+
+// heaviestFirst orders columns so that the one that takes longest starts first.
+func (s *store) heaviestFirst() []int {
+	cost := make([]int, len(s.cols))
+	order := make([]int, len(s.cols))
+	for i := range s.cols {
+		spec := s.cols[i].spec
+		order[i] = i
+		for _, need := range [...]bool{spec.norm, spec.lexicon, spec.tokens, spec.rarity, spec.blockWords, spec.stripType != ""} {
+			if need {
+				cost[i]++
+			}
+		}
+	}
+	for i := range s.plan.comps {
+		if c := &s.plan.comps[i]; c.kind == kindAddress {
+			cost[c.column] += 4
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cost[b] - cost[a] })
+	return order
+}
+
+func (s *store) readColumn(ctx context.Context, col int, sides []*side, lists [][]*canon.Object) error {
+	for n, list := range lists {
+		sd := sides[n]
+		for row, rec := range list {
+			if row%ctxRows == 0 && ctx.Err() != nil {
+				return ctx.Err()
+			}
+			sd.refs[row*sd.width+col] = s.take(col, rec)
+		}
+	}
+	s.cols[col].index = nil // large, and not asked again
+	return nil
 }
 
 // ref returns the number of the record's value in a column, -1 when missing.
@@ -149,16 +253,22 @@ func (s *store) ref(col int, rec *canon.Object) int32 {
 	if !ok {
 		return -1
 	}
-	str := canon.Text(v)
-	if ref, ok := c.index[str]; ok {
+	str, isText := v.(string)
+	key := str
+	if !isText {
+		// A number and the text that looks like it are different values.
+		str = canon.Text(v)
+		key = "\x00" + str
+	}
+	if ref, ok := c.index[key]; ok {
 		return ref
 	}
 	stripped := c.stripped(str)
 	ref := int32(-1)
 	if stripped != "" || c.spec.stripType == "" && !c.spec.stripQualifier {
-		ref = s.read(col, v, str, stripped)
+		ref = s.read(col, v, stripped)
 	}
-	c.index[str] = ref
+	c.index[key] = ref
 	return ref
 }
 
@@ -194,7 +304,7 @@ func (c *column) stripped(s string) string {
 }
 
 // read computes the features of a new value and returns its number.
-func (s *store) read(col int, v any, raw, stripped string) int32 {
+func (s *store) read(col int, v any, stripped string) int32 {
 	c := &s.cols[col]
 	ref := c.size()
 	c.blank = append(c.blank, !truthy(v))
@@ -208,16 +318,16 @@ func (s *store) read(col int, v any, raw, stripped string) int32 {
 	}
 	var list []int32
 	if spec.lexicon || spec.tokens || spec.rarity || spec.blockWords {
-		list = s.tokenList(norm)
+		list = c.tokenList(norm)
 	}
 	if spec.blockWords {
-		s.readBlockWords(c, stripped, norm, list)
+		c.readBlockWords(stripped, list)
 	}
 	if spec.blockID {
-		c.blockIDs = append(c.blockIDs, s.key(idKey(stripped)))
+		c.blockIDs = append(c.blockIDs, c.key(idKey(stripped)))
 	}
 	if spec.lexicon {
-		s.readForm(c, stripped, norm, list)
+		c.readForm(stripped, norm, list)
 	}
 	if spec.tokens || spec.rarity {
 		s.readTokens(c, norm, list)
@@ -234,8 +344,8 @@ func (c *column) size() int32 { return int32(len(c.blank)) }
 
 // tokenList numbers the tokens of a normal form in order; the list is valid
 // until the next call.
-func (s *store) tokenList(norm string) []int32 {
-	s.list = s.list[:0]
+func (c *column) tokenList(norm string) []int32 {
+	c.list = c.list[:0]
 	for i := 0; i < len(norm); {
 		if !isTokenByte(norm[i]) {
 			i++
@@ -245,10 +355,10 @@ func (s *store) tokenList(norm string) []int32 {
 		for j < len(norm) && isTokenByte(norm[j]) {
 			j++
 		}
-		s.list = append(s.list, s.toks.id(norm[i:j]))
+		c.list = append(c.list, c.toks.id(norm[i:j]))
 		i = j
 	}
-	return s.list
+	return c.list
 }
 
 func isTokenByte(c byte) bool { return c >= 'a' && c <= 'z' || c >= '0' && c <= '9' }
@@ -264,48 +374,57 @@ func plainWords(norm string) bool {
 	return true
 }
 
-func (s *store) readForm(c *column, stripped, norm string, list []int32) {
+func (c *column) readForm(stripped, norm string, list []int32) {
 	if plainWords(norm) && plainASCII(stripped) {
-		c.forms = append(c.forms, c.norms[len(c.norms)-1])
+		c.formAt = append(c.formAt, -1)
 		c.words.add(list)
 		return
 	}
 	form := nameForm(stripped)
 	if form == norm {
-		c.forms = append(c.forms, c.norms[len(c.norms)-1])
+		c.formAt = append(c.formAt, -1)
 	} else {
+		c.formAt = append(c.formAt, int32(len(c.forms)))
 		c.forms = append(c.forms, text.Prepare(form))
 	}
-	c.words.add(s.words.ofForm(form))
+	c.words.add(formWords(c.toks, form))
+}
+
+// form returns the name form of a value.
+func (c *column) form(ref int32) *text.Prepared {
+	if at := c.formAt[ref]; at >= 0 {
+		return &c.forms[at]
+	}
+	return &c.norms[ref]
 }
 
 // readBlockWords notes the words that find candidates. They are the tokens of
 // the folded text, which are the tokens of the normal form unless a control or
 // a foreign character makes a difference.
-func (s *store) readBlockWords(c *column, stripped, norm string, list []int32) {
+func (c *column) readBlockWords(stripped string, list []int32) {
 	if plainASCII(stripped) {
-		s.work = append(s.work[:0], list...)
+		c.work = append(c.work[:0], list...)
 	} else {
-		s.work = s.work[:0]
+		c.work = c.work[:0]
 		folded := text.Fold(stripped)
 		for i := 0; i < len(folded); {
 			if !asciiAlnum(folded[i]) {
 				i++
 				continue
 			}
-			s.word = s.word[:0]
+			c.word = c.word[:0]
 			for i < len(folded) && asciiAlnum(folded[i]) {
 				ch := folded[i]
 				if ch >= 'A' && ch <= 'Z' {
 					ch += 'a' - 'A'
 				}
-				s.word = append(s.word, ch)
+				c.word = append(c.word, ch)
 				i++
 			}
-			s.work = append(s.work, s.toks.idOf(s.word))
+			c.work = append(c.work, c.toks.idOf(c.word))
 		}
 	}
-	c.block.add(distinctIDs(s.work))
+	c.block.add(distinctIDs(c.work))
 }
 
 // plainASCII reports whether a text is ASCII without control characters.
@@ -326,16 +445,16 @@ func (s *store) readTokens(c *column, norm string, list []int32) {
 	if c.spec.hausa {
 		c.spelled = append(c.spelled, spellingKeys(s.hausa, text.Tokens(norm)))
 	}
-	s.work = append(s.work[:0], list...)
-	c.plain.add(s.toks.set(s.work))
+	c.work = append(c.work[:0], list...)
+	c.plain.add(c.toks.set(c.work))
 	if !s.plan.rarity.possessive {
 		return
 	}
-	s.work = s.work[:0]
+	c.work = c.work[:0]
 	for _, t := range text.PossessiveTokens(norm) {
-		s.work = append(s.work, s.toks.id(t))
+		c.work = append(c.work, c.toks.id(t))
 	}
-	c.joint.add(s.toks.set(s.work))
+	c.joint.add(c.toks.set(c.work))
 	if c.spec.rarity && s.plan.rarity.phrases != nil {
 		s.readPhrases(c, norm)
 	}
@@ -361,26 +480,27 @@ func (s *store) readPhrases(c *column, norm string) {
 		if !ok {
 			continue
 		}
-		id := s.phrases.id(phrase)
-		if int(id) == len(s.phrases.rarity) {
-			s.phrases.rarity = append(s.phrases.rarity, distinctiveness(count/s.plan.rarity.phrases.Total))
+		id := c.phrases.id(phrase)
+		if int(id) == len(c.phrases.rarity) {
+			c.phrases.rarity = append(c.phrases.rarity, distinctiveness(count/s.plan.rarity.phrases.Total))
 		}
 		ids = append(ids, id)
 	}
-	c.pairs.add(s.phrases.set(ids))
+	c.pairs.add(c.phrases.set(ids))
 }
 
 // readFeature computes what comparator i needs of a value beside norms and
 // tokens.
 func (s *store) readFeature(i int, v any, stripped string) {
 	cmp, f := &s.plan.comps[i], &s.feats[i]
+	c := &s.cols[cmp.column]
 	switch cmp.kind {
 	case kindID:
-		f.keys = append(f.keys, s.key(text.Nid(stripped)))
+		f.keys = append(f.keys, c.key(text.Nid(stripped)))
 	case kindEmail:
-		f.keys = append(f.keys, s.key(text.Lower(text.Strip(stripped))))
+		f.keys = append(f.keys, c.key(text.Lower(text.Strip(stripped))))
 	case kindCategory:
-		f.keys = append(f.keys, s.key(categoryKey(stripped)))
+		f.keys = append(f.keys, c.key(categoryKey(stripped)))
 	case kindPhone:
 		f.phones = append(f.phones, text.Nid(stripped))
 	case kindType:
@@ -388,11 +508,11 @@ func (s *store) readFeature(i int, v any, stripped string) {
 		if d := s.domains[cmp.domain]; d != nil {
 			key, _ = d.remove(stripped)
 		}
-		f.keys = append(f.keys, s.key(key))
+		f.keys = append(f.keys, c.key(key))
 	case kindLegalForm:
 		f.keys = append(f.keys, int32(s.forms.read(stripped)))
 	case kindPremises:
-		f.keys = append(f.keys, s.key(readPremises(stripped)))
+		f.keys = append(f.keys, c.key(readPremises(stripped)))
 	case kindDate:
 		f.dates = append(f.dates, parseDate(stripped))
 	case kindAddress:
@@ -409,18 +529,18 @@ func (s *store) readFeature(i int, v any, stripped string) {
 		f.specs = append(f.specs, cmp.product.specs(stripped))
 	case kindCode:
 		var ids []int32
-		for _, c := range cmp.product.codes(stripped) {
-			ids = append(ids, s.codes.id(c))
+		for _, code := range cmp.product.codes(stripped) {
+			ids = append(ids, c.codes.id(code))
 		}
-		f.codes.add(s.codes.set(ids))
+		f.codes.add(c.codes.set(ids))
 	}
 }
 
-func (s *store) key(k string) int32 {
+func (c *column) key(k string) int32 {
 	if k == "" {
 		return -1
 	}
-	return s.keys.id(k)
+	return c.keys.id(k)
 }
 
 // categoryKey brings spellings of a category together: case, and runs of space,

@@ -163,6 +163,9 @@ func (t *tokens) weighted(a, b []int32) float64 {
 	if len(a) == 0 || len(b) == 0 {
 		return 0
 	}
+	if !t.meet(a, b) {
+		return 0
+	}
 	shared, all := 0.0, 0.0
 	i, j := 0, 0
 	for i < len(a) && j < len(b) {
@@ -191,6 +194,31 @@ func (t *tokens) weighted(a, b []int32) float64 {
 		return 0
 	}
 	return shared / all
+}
+
+// meet reports whether two token sets have a token in common.
+func (t *tokens) meet(a, b []int32) bool {
+	if !t.sealed || len(a)*len(b) <= 16 {
+		for _, x := range a {
+			for _, y := range b {
+				if x == y {
+					return true
+				}
+			}
+		}
+		return false
+	}
+	for i, j := 0, 0; i < len(a) && j < len(b); {
+		switch {
+		case a[i] == b[j]:
+			return true
+		case a[i] < b[j]:
+			i++
+		default:
+			j++
+		}
+	}
+	return false
 }
 
 // shared calls yield with each common token.
