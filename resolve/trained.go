@@ -83,7 +83,7 @@ func trainedResult(req *Request, p *plan, out *splink.Output) (*Result, error) {
 				e.Evidence.Set(out.Columns[k]+"_level", int(g))
 			}
 		}
-		e.Evidence.Set("match_probability", canon.Float(round(pair.Probability, 6)))
+		e.Evidence.Set("match_probability", canon.Float(canon.Round(pair.Probability, 6)))
 		if e.DecisionID, err = seal.id(e); err != nil {
 			return nil, err
 		}
