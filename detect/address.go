@@ -125,7 +125,7 @@ func (x *lexed) streetStart(p, floor int) (int, int) {
 		if q == p {
 			break
 		}
-		r := x.joinBack(q, floor)
+		r := x.properStart(x.joinBack(q, floor), q)
 		if r == q || !is(x.s[r], cUpper) || utf8.RuneCountInString(x.s[r:q]) < 2 {
 			break
 		}
@@ -133,6 +133,17 @@ func (x *lexed) streetStart(p, floor int) (int, int) {
 		n++
 	}
 	return p, n
+}
+
+// properStart returns the first capital of the joined characters [r,q) that
+// begins them or follows a joiner.
+func (x *lexed) properStart(r, q int) int {
+	for i := r; i < q; i++ {
+		if is(x.s[i], cUpper) && (i == r || x.s[i-1] == '-' || x.s[i-1] == '\'') {
+			return i
+		}
+	}
+	return r
 }
 
 // lastSuffix returns the end of the last suffix that the street can reach: a
@@ -174,7 +185,7 @@ func (x *lexed) houseNumber(m *addrMatch, floor int) {
 			s = r
 		}
 	}
-	if x.wordBefore(s) {
+	if x.digitBefore(s) {
 		return
 	}
 	m.number, m.s = vspan{s, q}, s
@@ -260,7 +271,7 @@ func (x *lexed) boxes() []addrMatch {
 		if !x.has(a, rBox) || int(a.s) < end {
 			continue
 		}
-		q := x.skipSpace(int(a.e))
+		q := x.sameLine(int(a.e))
 		if q == int(a.e) || !x.digitAt(q) {
 			continue
 		}
@@ -271,9 +282,6 @@ func (x *lexed) boxes() []addrMatch {
 		e := q
 		for x.digitAt(e) {
 			e++
-		}
-		if x.wordAt(e) {
-			continue
 		}
 		m := addrMatch{s: s, plot: vspan{s, e}, box: true, tail: e}
 		m.e = x.boxTail(e)
@@ -349,6 +357,7 @@ func (x *lexed) landmarkEnd(i, limit int) int {
 		return -1
 	}
 	for _, rel := range x.voc.entries[a.ent].relations {
+		x.work++
 		e := int(a.s) + len(rel)
 		if e > limit || x.s[a.s:e] != rel {
 			continue

@@ -45,7 +45,7 @@ var checks = map[string]func(string) bool{
 	"mixed":      func(s string) bool { return strings.ContainsAny(s, "0123456789") },
 	"not_all":    func(s string) bool { return !repeated(s) },
 	"vat":        vatNumber,
-	"nin11":      func(s string) bool { return len(s) == 11 },
+	"nin11":      func(s string) bool { return len(s) == 11 && !(s[0] == '0' && s[1] >= '7') },
 	"bvn11":      func(s string) bool { return len(s) == 11 && s[:2] == "22" },
 	"passport":   func(s string) bool { return len(s) >= 6 && digitsIn(s) >= 4 },
 	"account":    func(s string) bool { return len(s) >= 6 && len(s) <= 18 && !repeated(s) },

@@ -153,8 +153,6 @@ func corpus(size int) (string, []plant) {
 			b.WriteString(pick(r, filler))
 			b.WriteByte(' ')
 		}
-		s := strings.TrimSuffix(b.String()[max(0, b.Len()-1):], " ")
-		_ = s
 		b.WriteString(strings.TrimPrefix(m.lead, " "))
 		planted = append(planted, plant{m.category, m.kind, b.Len(), b.Len() + len(v)})
 		b.WriteString(v)
@@ -236,9 +234,6 @@ func ownCategories(jurisdiction string) map[string]bool {
 	if jurisdiction != "NG" {
 		for _, c := range []string{"PII-2-NIN", "PII-2-BVN", "PII-2-TIN", "PII-2-RC", "PII-2-DRIVERS_LICENCE"} {
 			delete(own, c)
-		}
-		if jurisdiction != "ZA" { // national forms of Nigerian mobiles count where they are published
-			own["PII-3-PHONE"] = true
 		}
 	}
 	return own

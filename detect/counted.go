@@ -16,9 +16,6 @@ var counting = sync.OnceValue(func() map[string]int {
 	for _, s := range w.Fillers {
 		m[s] = 2
 	}
-	for _, s := range w.Identifiers {
-		m[s] |= 4
-	}
 	return m
 })
 
@@ -31,23 +28,6 @@ func (x *lexed) counted(p int) bool {
 		word, s := x.wordBack(p)
 		switch c := counting()[word]; {
 		case c&1 != 0:
-			return true
-		case c&2 != 0:
-			p = s
-		default:
-			return false
-		}
-	}
-	return false
-}
-
-// identified tells whether the word before p names an identifier ("BVN"), so
-// that its digits are no telephone number.
-func (x *lexed) identified(p int) bool {
-	for range 2 {
-		word, s := x.wordBack(p)
-		switch c := counting()[word]; {
-		case c&4 != 0:
 			return true
 		case c&2 != 0:
 			p = s

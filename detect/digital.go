@@ -93,6 +93,7 @@ func (x *lexed) alnumRun(p, floor int) (s, e int) {
 	for e < len(x.s) && is(x.s[e], cAlnum) {
 		e++
 	}
+	x.work += e - s
 	return s, e
 }
 

@@ -29,6 +29,7 @@ func (x *lexed) emails() []vspan {
 // leftmost word boundary of the atoms and single dots that reach up to p.
 func (x *lexed) localStart(p, floor int) int {
 	best, i := -1, p
+	defer func() { x.work += p - i }()
 	for i > floor {
 		b := x.s[i-1]
 		switch {
@@ -54,7 +55,8 @@ func isLetterOrMark(r rune) bool { return isLetterRune(r) || isMark(r) }
 // domainEnd returns where the domain that begins at p ends: labels up to the
 // last one that can be a top-level domain. It is -1 when there is none.
 func (x *lexed) domainEnd(p int) int {
-	best := -1
+	best, from := -1, p
+	defer func() { x.work += p - from }()
 	for {
 		q := p
 		for q < len(x.s) {

@@ -42,6 +42,9 @@ var entityTypes = []string{
 // EntityTypes returns the types that may be asked for.
 func EntityTypes() []string { return slices.Clone(entityTypes) }
 
+// anywhere is no jurisdiction's code: entities are found the same everywhere.
+const anywhere = "*"
+
 const maxTypeEcho = 40 // characters of an unknown type that an error repeats
 
 // entity is an entity in the view.
@@ -112,7 +115,7 @@ func entitiesOf(w *view, want map[string]bool) []entity {
 		c.add(c.x.anyEmails())
 	}
 	if wanted("NATIONAL_ID") {
-		c.addIDs(c.x.africa())
+		c.addIDs(c.x.africa(anywhere))
 	}
 	if wanted("MONEY") {
 		c.add(c.x.localMoney())
@@ -135,7 +138,7 @@ func entitiesOf(w *view, want map[string]bool) []entity {
 // digits show, and returns those that only a numbering plan knows.
 func (c *collector) addPhones() []entity {
 	var known, planned []entity
-	for _, p := range c.x.phones(defaultRegion, nil) {
+	for _, p := range c.x.phones(defaultRegion, nil, nil) {
 		if p.published {
 			known = append(known, entity{p.s, p.e, "PHONE", phoneConf, "african"})
 		} else {

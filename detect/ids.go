@@ -64,8 +64,9 @@ func compileID(src packs.IDPattern) *idPattern {
 func (sh shape) leadingDigits() uint64 {
 	lo, hi := 0, 0
 	optional := false
-	for _, it := range sh {
-		if !it.set['0'] && !it.set['1'] && !it.set['2'] && !it.set['9'] || it.set['A'] {
+	for i := range sh {
+		it := &sh[i]
+		if !it.digits() {
 			if it.min > 0 {
 				break
 			}
@@ -82,6 +83,21 @@ func (sh shape) leadingDigits() uint64 {
 		m |= 1 << n
 	}
 	return m
+}
+
+// digits tells whether an item takes digits and no letters.
+func (it *shapeItem) digits() bool {
+	for c := 'A'; c <= 'Z'; c++ {
+		if it.set[c] || it.set[c+32] {
+			return false
+		}
+	}
+	for c := '0'; c <= '9'; c++ {
+		if it.set[c] {
+			return true
+		}
+	}
+	return false
 }
 
 func newIDSet(keys []string, all map[string]*idPattern) *idSet {
@@ -266,7 +282,7 @@ func (x *lexed) country(pack string) []found {
 
 // africa runs the shared African pack: a word of the identifier's country
 // nearby raises the confidence.
-func (x *lexed) africa() []found {
+func (x *lexed) africa(jurisdiction string) []found {
 	tables := packs.DetectIDs()
 	return idFound(x.ids(idSets()["africa"], func(p *idPattern, s, e int) (float64, bool) {
 		conf, ok := x.published(p, s, e)
@@ -281,7 +297,7 @@ func (x *lexed) africa() []found {
 				return min(conf+0.15, 1), true
 			}
 		}
-		return conf, !(p.Epoch && x.s[s:e] > "1400000000000" && x.s[s:e] < "2000000000000")
+		return conf, !(p.Epoch && jurisdiction == "" && x.s[s:e] > "1400000000000" && x.s[s:e] < "2000000000000")
 	}))
 }
 

@@ -51,8 +51,9 @@ func (x *lexed) localMoney() []entity {
 func (x *lexed) symbolFirst() []entity {
 	var out []entity
 	end := 0
-	for i, a := range x.atoms {
-		if a.kind != aDigits || int(a.s) < end || a.len() > 3 {
+	for _, n := range x.nums {
+		i, a := int(n), x.atoms[n]
+		if int(a.s) < end || a.len() > 3 {
 			continue
 		}
 		s := x.symbolBefore(x.spaceBack(int(a.s), end), end)
@@ -95,6 +96,7 @@ func (x *lexed) amountEnd(i int) int {
 	ends := []int{int(x.atoms[i].e)}
 	for k := i + 1; k < len(x.atoms); k++ {
 		a, e := x.atoms[k], ends[len(ends)-1]
+		x.work++
 		sep := int(a.s) - e
 		point := sep == 1 && (x.s[e] == ',' || x.s[e] == '.')
 		if a.kind != aDigits || !point && (sep <= 0 || x.spaceAt(e) != sep) {
@@ -170,6 +172,7 @@ func (x *lexed) groupsStart(k int, inside bool, floor int) int {
 	best := -1
 	for ; k >= 0; k-- {
 		a := x.atoms[k]
+		x.work++
 		if int(a.s) < floor {
 			break
 		}
@@ -192,13 +195,17 @@ func (x *lexed) groupsStart(k int, inside bool, floor int) int {
 // money finds amounts in dollars, euros and pounds.
 func (x *lexed) money() []entity {
 	var out []entity
-	end := 0
-	for i, a := range x.atoms {
-		if a.kind != aDigits || int(a.s) < end {
+	end, run := 0, 0 // run: where the digits and commas around the atom end
+	for _, n := range x.nums {
+		a := x.atoms[n]
+		if int(a.s) < end {
 			continue
 		}
 		s := x.signBefore(int(a.s), end)
-		e := x.plainAmount(i)
+		if int(a.s) >= run {
+			run = x.digitsAndCommas(int(a.e))
+		}
+		e := x.cents(run)
 		if s < 0 {
 			if e = x.unitAfter(e); e < 0 {
 				continue
@@ -229,13 +236,17 @@ func (x *lexed) signBefore(p, floor int) int {
 	return -1
 }
 
-// plainAmount reads digits and commas from atom i on, then a point and one or
-// two digits.
-func (x *lexed) plainAmount(i int) int {
-	e := int(x.atoms[i].e)
+func (x *lexed) digitsAndCommas(p int) int {
+	e := p
 	for e < len(x.s) && (is(x.s[e], cDigit) || x.s[e] == ',') {
 		e++
 	}
+	x.work += e - p
+	return e
+}
+
+// cents takes in a point and one or two digits after e.
+func (x *lexed) cents(e int) int {
 	if e < len(x.s) && x.s[e] == '.' && x.digitAt(e+1) {
 		if e += 2; x.digitAt(e) {
 			e++

@@ -53,6 +53,7 @@ func (x *lexed) tokenAt(i int) nameToken {
 			break
 		}
 		t.last++
+		x.work++
 	}
 	t.e = int(x.atoms[t.last].e)
 	return t
@@ -146,7 +147,7 @@ func (x *lexed) joinedName(t nameToken) (nameHit, bool) {
 	known := false
 	for i := t.first; i <= last; i++ {
 		a := x.atoms[i]
-		if a.caps&capFirst != 0 && x.has(a, rName) && longEnough(x.str(a)) {
+		if a.caps&capFirst != 0 && x.has(a, rName) && longEnough(x.str(a)) && (last == t.first || !x.has(a, rOrdinary)) {
 			known = true
 		}
 	}

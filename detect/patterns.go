@@ -58,6 +58,7 @@ func (x *lexed) anyEmails() []entity {
 		}
 		s := -1
 		for i := p; i > end && looseLocal(x.s[i-1]); i-- {
+			x.work++
 			if x.boundary(i - 1) {
 				s = i - 1
 			}
@@ -69,6 +70,7 @@ func (x *lexed) anyEmails() []entity {
 		for hi < len(x.s) && (is(x.s[hi], cAlnum) || x.s[hi] == '.' || x.s[hi] == '-') {
 			hi++
 		}
+		x.work += hi - p
 		for dot := hi - 1; dot > p+1; dot-- {
 			if x.s[dot] != '.' {
 				continue

@@ -21,18 +21,20 @@ const (
 // phones finds telephone numbers: by the mobile prefixes of the published
 // plans, and by the numbering plans of all regions when a plus, an exit code,
 // a trunk zero or a cue says that the digits are a telephone number. blocked
-// are stretches already known to be something else.
+// are stretches known to be something else, ids those that may be: there only
+// a plus or a local mobile prefix makes a telephone number.
 type phones struct {
 	*lexed
 	region  string // whose national numbers count
 	blocked []vspan
+	ids     []vspan // identifiers of the jurisdiction's own pack
 	out     []found
 }
 
 var phoneCues = sync.OnceValue(func() *cues { return compileCues(packs.PhoneCues()) })
 
-func (x *lexed) phones(region string, blocked []vspan) []found {
-	f := &phones{lexed: x, region: region, blocked: blocked}
+func (x *lexed) phones(region string, blocked, ids []vspan) []found {
+	f := &phones{lexed: x, region: region, blocked: blocked, ids: ids}
 	next := 0
 	for _, n := range x.nums {
 		i := int(n)
@@ -51,11 +53,7 @@ func (x *lexed) phones(region string, blocked []vspan) []found {
 
 // startsNumber tells whether nothing alphanumeric touches atom i from the left.
 func (f *phones) startsNumber(i int) bool {
-	s := int(f.atoms[i].s)
-	if s > 0 && f.s[s-1] == '+' {
-		s--
-	}
-	return !f.alnumBefore(s)
+	return !f.alnumBefore(int(f.atoms[i].s))
 }
 
 // linked tells whether the next atom is digits of the same cluster: only
@@ -98,13 +96,14 @@ func (f *phones) cluster(i, j int) {
 		if k != first && !plus && (f.s[a.s] != '0' || a.len() == 1) {
 			continue
 		}
-		last, longest := k, -1
-		for m, digits := k, 0; m <= j; m++ {
-			digits += f.atoms[m].len()
+		last, longest, digits := k-1, -1, 0
+		for m := k; m <= j; m++ {
+			n := f.atoms[m].len()
 			size := int(f.atoms[m].e - a.s)
-			if digits > maxPhone+2 || size > maxPhoneChars+10 {
+			if digits+n > maxPhone+2 || size > maxPhoneChars+10 {
 				break
 			}
+			digits += n
 			last = m
 			if size <= maxPhoneChars && !f.alnumAt(int(f.atoms[m].e)) {
 				longest = m
@@ -112,6 +111,12 @@ func (f *phones) cluster(i, j int) {
 		}
 		for m := last; m >= k; m-- {
 			whole := k == first && m == longest
+			if m < last {
+				digits -= f.atoms[m+1].len()
+			}
+			if digits < minPhone {
+				break
+			}
 			if f.alnumAt(int(f.atoms[m].e)) || !whole && !plus && (f.s[a.s] != '0' || a.len() == 1) {
 				continue
 			}
@@ -146,7 +151,7 @@ func (f *phones) judge(k, m int, whole bool) (found, bool) {
 	if e164 == "" {
 		return found{}, false
 	}
-	if plus {
+	if plus && !f.alnumBefore(s-1) {
 		s--
 	}
 	s, e = f.brackets(s, e)
@@ -205,20 +210,23 @@ func (n *number) read() (e164 string, conf float64, known bool) {
 // published applies the published plans to digits without a plus.
 func (n *number) published() string {
 	d := n.digits
-	if len(d) > 10 && !n.f.identified(n.s) && (n.m == n.k || !n.shortGroups()) && (n.f.cue(n.s) || !n.f.counted(n.s)) {
+	if len(d) > 10 && !overlapAny(n.f.ids, n.s, n.e) && (n.m == n.k || !n.shortGroups()) && (n.f.cue(n.s) || !n.f.counted(n.s)) {
 		if e := publishedInternational(d); e != "" {
 			return e
 		}
 	}
 	region := n.f.region
-	if e := publishedLocal(d, region); e != "" {
+	if e := mobiles().byRegion[region].local(d); e != "" {
 		return e
 	}
-	if d[0] != '0' || n.document() || n.f.counted(n.s) || n.f.identified(n.s) {
+	if d[0] != '0' || n.document() || n.f.counted(n.s) || overlapAny(n.f.ids, n.s, n.e) {
 		return ""
 	}
-	for _, p := range packs.MobilePlans() {
-		if e := localOf(d, p); e != "" {
+	for _, p := range mobiles().byLocal[len(d)] {
+		if e := p.local(d); e != "" {
+			if own := numbering().inRegion(region, d, false); own != "" {
+				return own // the jurisdiction's number, though another plan knows the digits
+			}
 			return e
 		}
 	}
@@ -229,7 +237,7 @@ func (n *number) published() string {
 // when a cue stands before it.
 func (n *number) national() (string, float64) {
 	d := n.digits
-	if len(d) > 12 || n.f.counted(n.s) || n.f.identified(n.s) || n.document() || n.blocked() || n.dated() {
+	if len(d) > 12 || n.f.counted(n.s) || overlapAny(n.f.ids, n.s, n.e) || n.document() || n.blocked() || n.dated() {
 		return "", 0
 	}
 	cue := n.f.cue(n.s)
@@ -241,13 +249,18 @@ func (n *number) national() (string, float64) {
 		regions = members
 	}
 	for _, r := range regions {
-		if e := numbering().inRegion(r, d); e != "" {
+		if e := numbering().inRegion(r, d, false); e != "" {
 			return e, nationalConf
+		}
+	}
+	if cue || n.m > n.k && d[0] == '0' {
+		if e := numbering().inRegion(n.f.region, d, cue || n.m > n.k); e != "" {
+			return e, cuedPhoneConf
 		}
 	}
 	if cue && d[0] == '0' && len(d) >= 9 {
 		for _, r := range cuedRegions {
-			if e := numbering().inRegion(r, d); e != "" {
+			if e := numbering().inRegion(r, d, false); e != "" {
 				return e, cuedPhoneConf
 			}
 		}
@@ -263,8 +276,12 @@ func (f *phones) cue(s int) bool { return phoneCues().before(f.view, s, 6) }
 
 // document tells whether a prefix such as ORD- makes the number a document's.
 func (n *number) document() bool {
-	s := n.s
-	return s > 3 && n.f.s[s-1] == '-' && is(n.f.s[s-2], cAlnum)
+	e := n.s - 1
+	if e < 3 || n.f.s[e] != '-' {
+		return false
+	}
+	s, _ := n.f.alnumRun(e, max(e-4, 0))
+	return documentPrefixes[n.f.s[s:e]]
 }
 
 // tidy tells whether at most two separators stand between groups, so that two
@@ -315,59 +332,17 @@ func (n *number) shortGroups() bool {
 }
 
 // blocked tells whether the candidate overlaps something better known.
-func (n *number) blocked() bool {
-	lo, hi := 0, len(n.f.blocked)
+func (n *number) blocked() bool { return overlapAny(n.f.blocked, n.s, n.e) }
+
+// overlapAny tells whether [s,e) overlaps one of the sorted, disjoint list.
+func overlapAny(list []vspan, s, e int) bool {
+	lo, hi := 0, len(list)
 	for lo < hi {
-		if m := (lo + hi) / 2; n.f.blocked[m].e <= n.s {
+		if m := (lo + hi) / 2; list[m].e <= s {
 			lo = m + 1
 		} else {
 			hi = m
 		}
 	}
-	return lo < len(n.f.blocked) && n.f.blocked[lo].s < n.e
-}
-
-// publishedInternational reads a calling code of the published plans and a
-// mobile number after it.
-func publishedInternational(d string) string {
-	for n := 1; n <= 3 && n < len(d); n++ {
-		for _, p := range packs.MobilePlans() {
-			if p.Code != d[:n] || len(d)-n != p.Intl {
-				continue
-			}
-			for _, prefix := range p.Prefixes {
-				if !p.Subscriber {
-					prefix = strings.TrimLeft(prefix, "0")
-				}
-				if strings.HasPrefix(d[n:], prefix) {
-					return "+" + d
-				}
-			}
-		}
-	}
-	return ""
-}
-
-func publishedLocal(d, region string) string {
-	for _, p := range packs.MobilePlans() {
-		if p.Country == region {
-			return localOf(d, p)
-		}
-	}
-	return ""
-}
-
-func localOf(d string, p packs.MobilePlan) string {
-	if len(d) != p.Local {
-		return ""
-	}
-	for _, prefix := range p.Prefixes {
-		if strings.HasPrefix(d, prefix) {
-			if p.Subscriber {
-				return "+" + p.Code + d
-			}
-			return "+" + p.Code + strings.TrimLeft(d, "0")
-		}
-	}
-	return ""
+	return lo < len(list) && list[lo].s < e
 }

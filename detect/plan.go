@@ -62,11 +62,14 @@ func (ps *plans) international(d string) string {
 	return ""
 }
 
-const minSubscriber = 6 // digits after the calling code of the shortest number taken
+const minSubscriber = 5 // digits after the calling code of the shortest number taken
 
 // inRegion reads digits as a national number of a region and returns its E.164
 // form, or "".
-func (ps *plans) inRegion(region, d string) string {
+//
+// loose takes a number without the trunk prefix too, and one whose length is
+// possible though no range is known to hold it.
+func (ps *plans) inRegion(region, d string, loose bool) string {
 	p := ps.region[region]
 	if p == nil {
 		return ""
@@ -76,8 +79,71 @@ func (ps *plans) inRegion(region, d string) string {
 			return "+" + p.Code + rest
 		}
 	}
-	if (p.Trunk == "" || p.Trunk == "1") && p.national().MatchString(d) {
+	if (loose || p.Trunk == "" || p.Trunk == "1") && p.national().MatchString(d) {
 		return "+" + p.Code + d
 	}
+	if loose && p.Trunk == "0" && d[0] == '0' && len(d) >= 10 && slices.Contains(p.Lengths, len(d)-1) {
+		return "+" + p.Code + d[1:]
+	}
 	return ""
+}
+
+// mobilePlan is a published plan with its prefixes as they stand after the
+// calling code.
+type mobilePlan struct {
+	packs.MobilePlan
+	abroad []string
+}
+
+// mobilePlans are the published plans in matching order, by what is looked up.
+type mobilePlans struct {
+	byCode   map[string][]mobilePlan
+	byRegion map[string]mobilePlan
+	byLocal  [maxPhone + 1][]mobilePlan // by digits of a local number
+}
+
+var mobiles = sync.OnceValue(func() *mobilePlans {
+	out := &mobilePlans{byCode: map[string][]mobilePlan{}, byRegion: map[string]mobilePlan{}}
+	for _, p := range packs.MobilePlans() {
+		m := mobilePlan{MobilePlan: p}
+		for _, prefix := range p.Prefixes {
+			if !p.Subscriber {
+				prefix = strings.TrimLeft(prefix, "0")
+			}
+			m.abroad = append(m.abroad, prefix)
+		}
+		out.byCode[p.Code] = append(out.byCode[p.Code], m)
+		out.byRegion[p.Country] = m
+		out.byLocal[p.Local] = append(out.byLocal[p.Local], m)
+	}
+	return out
+})
+
+// publishedInternational reads a calling code of the published plans and a
+// mobile number after it.
+func publishedInternational(d string) string {
+	for n := 1; n <= 3 && n < len(d); n++ {
+		for _, p := range mobiles().byCode[d[:n]] {
+			if len(d)-n == p.Intl && begins(d[n:], p.abroad) {
+				return "+" + d
+			}
+		}
+	}
+	return ""
+}
+
+func begins(d string, prefixes []string) bool {
+	return slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(d, p) })
+}
+
+// local reads digits as a local number of the plan and returns its E.164 form,
+// or "".
+func (p mobilePlan) local(d string) string {
+	if len(d) != p.Local || !begins(d, p.Prefixes) {
+		return ""
+	}
+	if p.Subscriber {
+		return "+" + p.Code + d
+	}
+	return "+" + p.Code + strings.TrimLeft(d, "0")
 }

@@ -47,8 +47,13 @@ func scanView(w *view, jurisdiction string) []Span {
 	x := lex(w)
 	also := x.also(jurisdiction)
 	var out []Span
+	var ids []found
 	for _, pack := range Packages(jurisdiction) {
-		for _, f := range x.run(pack, jurisdiction, also) {
+		list := x.run(pack, jurisdiction, also, ids)
+		if ids == nil && !slices.Contains(crossCutting, pack) {
+			ids = list
+		}
+		for _, f := range list {
 			out = append(out, w.span(f, pack))
 		}
 	}
@@ -56,10 +61,10 @@ func scanView(w *view, jurisdiction string) []Span {
 }
 
 // run runs one published package.
-func (x *lexed) run(pack, jurisdiction string, also []found) []found {
+func (x *lexed) run(pack, jurisdiction string, also, ids []found) []found {
 	switch pack {
 	case "africa":
-		return x.africa()
+		return x.africa(jurisdiction)
 	case "names":
 		return nameFound(x.people(x.names()))
 	case "locations":
@@ -73,13 +78,19 @@ func (x *lexed) run(pack, jurisdiction string, also []found) []found {
 	case "addr":
 		return x.addresses()
 	case "core":
-		blocked := make([]vspan, len(also))
-		for i, f := range also {
-			blocked[i] = vspan{f.s, f.e}
-		}
-		return x.phones(homeRegion(jurisdiction), blocked)
+		return x.phones(homeRegion(jurisdiction), places(also), places(ids))
 	}
 	return x.country(pack)
+}
+
+// places returns where detections lie, sorted.
+func places(list []found) []vspan {
+	out := make([]vspan, len(list))
+	for i, f := range list {
+		out[i] = vspan{f.s, f.e}
+	}
+	slices.SortFunc(out, func(a, b vspan) int { return a.s - b.s })
+	return out
 }
 
 // homeRegion is the country whose local numbers are read without a

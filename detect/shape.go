@@ -163,6 +163,7 @@ func (sh shape) match(w *view, p int, accept func(e int) bool) int {
 }
 
 func (it *shapeItem) step(w *view, p int) int {
+	w.work++
 	if p >= len(w.s) {
 		return -1
 	}

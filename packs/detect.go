@@ -204,9 +204,8 @@ var DetectIDs = sync.OnceValue(func() IDTables { return detectJSON[IDTables]("id
 
 // CountingWords stand before numbers that count things, not people.
 type CountingWords struct {
-	Words       []string `json:"words"`
-	Identifiers []string `json:"identifiers"` // name identifiers: digits after them are no telephone number
-	Fillers     []string `json:"fillers"`     // may stand between the word and the number
+	Words   []string `json:"words"`
+	Fillers []string `json:"fillers"` // may stand between the word and the number
 }
 
 // DetectCountingWords returns the words.
