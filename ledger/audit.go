@@ -111,6 +111,8 @@ type auditGroup struct {
 	pairs map[int32]*pairWork
 	rows  [2][]int32 // records of the lists, for what appears today
 
+	erased int // rows of the lists whose values were erased
+
 	byPos map[[2]int]*resolve.Edge
 	byID  map[string]*resolve.Edge // of a newcomer, by the candidate's id
 }
@@ -202,7 +204,7 @@ func (a *auditor) plan(r *reader, g *auditGroup) error {
 	if err := r.planBatch(p, rr, nil); err != nil {
 		return g.hindered(err)
 	}
-	g.batch = p.batch
+	g.batch, g.erased = p.batch, p.erased
 	if a.o.Today {
 		g.batch.Entity, g.batch.PackVersion, g.batch.Engine = baseEntity(g.batch.Entity), a.l.opts.PackVersion, a.l.opts.Engine
 		for n, side := range []string{"a", "b"} {
@@ -244,9 +246,12 @@ func (a *auditor) planResolve(r *reader, g *auditGroup, rr *runRecord) error {
 	if err != nil {
 		return err
 	}
-	list, _, err := r.recordsOf(entries)
+	list, idx, err := r.recordsOf(entries)
 	if err != nil || len(list) != 1 {
 		return errors0(err, rr)
+	}
+	if _, err := r.need(idx[0]); err != nil {
+		return err
 	}
 	met, err := r.metBy(rr)
 	if err != nil {

@@ -71,6 +71,16 @@ func (a *auditor) judge(r *reader, g *auditGroup, rec *receipt) (*Audited, error
 		return f, nil
 	}
 	f.NowLinks = now.identity == "match" || now.identity == "same_entity"
+	if g.erased > 0 && now.id != f.DecisionID {
+		why = erasedRows(g.erased)
+		for _, x := range []int32{d.a, d.b} {
+			if _, err := r.need(x); err != nil {
+				why = err
+			}
+		}
+		f.Result, f.Reason, f.NowLinks = AuditUnreplayable, reasonOf(why), false
+		return f, nil
+	}
 	if now.id == f.DecisionID && now.identity == s.identityOf(rec.i) && now.score == d.score {
 		f.Result = AuditReproduced
 		return f, nil

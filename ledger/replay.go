@@ -32,6 +32,9 @@ func (l *Ledger) Replay(ctx context.Context, id string) (*canon.Object, error) {
 	if err != nil {
 		return nil, err
 	}
+	if p.erased > 0 && now.id != id {
+		return nil, erasedRows(p.erased)
+	}
 	return p.answer(id, now), nil
 }
 
@@ -42,6 +45,7 @@ type replayPlan struct {
 	extra    *canon.Object // further keys of the answer
 	batch    *resolve.Request
 	pos      [2]int
+	erased   int // rows of the lists that are empty now
 	pair     *resolve.PairRequest
 	newcomer *canon.Object // of a resolve, with the corpus it met
 	corpus   *resolve.Corpus
@@ -84,9 +88,20 @@ func (r *reader) planReplay(i int32) (*replayPlan, error) {
 	case r.s.words.get(d.verb) == "resolve":
 		err = r.planResolve(p, rr)
 	default:
+		for _, x := range []int32{d.a, d.b} {
+			if _, err := r.need(x); err != nil {
+				return nil, err
+			}
+		}
 		err = r.planBatch(p, rr, pos)
 	}
 	return p, err
+}
+
+// erasedRows says why a batch that lost rows does not give its decisions again:
+// a pack that weighs values by the lists themselves needs all of them.
+func erasedRows(n int) error {
+	return fault.Wrap(ErrErased, fault.Refused, "the values of %d records of the batch were erased, so the decision cannot be made again", n)
 }
 
 func (r *reader) planPair(p *replayPlan, rr *runRecord, d *decision) error {
@@ -114,9 +129,12 @@ func (r *reader) planResolve(p *replayPlan, rr *runRecord) error {
 	if err != nil {
 		return err
 	}
-	list, _, err := r.recordsOf(entries)
+	list, idx, err := r.recordsOf(entries)
 	if err != nil || len(list) != 1 {
 		return errors0(err, rr)
+	}
+	if _, err := r.need(idx[0]); err != nil {
+		return err
 	}
 	key := corpusKey{rr.text("entity"), rr.text("pack_version"), rr.text("engine")}
 	index, err := resolve.NewCorpus(key.entity, key.packVersion, key.engine)
@@ -192,8 +210,12 @@ func (r *reader) recordsOf(entries []any) ([]*canon.Object, []int32, error) {
 	}
 	rows := make([]*canon.Object, len(entries))
 	for n, i := range idx {
+		if r.s.recs[i].erased {
+			rows[n] = canon.NewObject() // keeps the place; the caller says so
+			continue
+		}
 		var err error
-		if rows[n], err = r.need(i); err != nil {
+		if rows[n], err = r.contentOf(i); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -231,11 +253,11 @@ func (r *reader) planBatch(p *replayPlan, rr *runRecord, pos []any) error {
 		j, _ := number(pos[1])
 		p.pos = [2]int{int(i), int(j)}
 	}
-	if req.A, err = r.side(rr, "a"); err != nil {
+	if req.A, err = r.side(p, rr, "a"); err != nil {
 		return err
 	}
 	if req.Dedupe = rr.body.Value("verb") == verbDedupe; !req.Dedupe {
-		if req.B, err = r.side(rr, "b"); err != nil {
+		if req.B, err = r.side(p, rr, "b"); err != nil {
 			return err
 		}
 	}
@@ -245,16 +267,20 @@ func (r *reader) planBatch(p *replayPlan, rr *runRecord, pos []any) error {
 
 // side is a list of a run as it was given: the records, and the row itself
 // where one was handed in under a stored address.
-func (r *reader) side(rr *runRecord, name string) ([]*canon.Object, error) {
+func (r *reader) side(p *replayPlan, rr *runRecord, name string) ([]*canon.Object, error) {
 	entries, err := r.entries(rr, name)
 	if err != nil {
 		return nil, err
 	}
-	rows, _, err := r.recordsOf(entries)
+	rows, idx, err := r.recordsOf(entries)
 	if err != nil {
 		return nil, err
 	}
 	for n, e := range entries {
+		if r.s.recs[idx[n]].erased {
+			p.erased++
+			continue
+		}
 		o, ok := e.(*canon.Object)
 		if !ok {
 			continue

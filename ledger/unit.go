@@ -21,6 +21,7 @@ type unit struct {
 	link   string
 	events []Event
 	blobs  [][]driver.Value
+	erased []string // addresses whose content goes
 }
 
 // write runs fn as a unit of work. What fn adds is folded at once, so that later
@@ -93,6 +94,11 @@ func (u *unit) commit(ctx context.Context) error {
 		}
 		for _, table := range projections {
 			if err := u.db.Insert(ctx, table, rows.tables[table]); err != nil {
+				return err
+			}
+		}
+		for _, a := range u.erased {
+			if err := u.db.Exec(ctx, `DELETE FROM blobs WHERE address = ?`, a); err != nil {
 				return err
 			}
 		}

@@ -158,9 +158,20 @@ func (d *DB) Query(ctx context.Context, sql string, args []any, row func(v []dri
 	if err := d.seam("query"); err != nil {
 		return d.note(err)
 	}
-	s, err := d.prepared(ctx, sql)
-	if err != nil {
-		return d.note(err)
+	var s driver.Stmt
+	var planErr error
+	if len(args) == 0 {
+		// A statement without parameters is planned with the table's statistics
+		// of that moment: kept, it would go on answering max, count and constant
+		// filters as they were then.
+		if s, planErr = d.conn.PrepareContext(ctx, sql); planErr == nil {
+			defer s.Close()
+		}
+	} else {
+		s, planErr = d.prepared(ctx, sql)
+	}
+	if planErr != nil {
+		return d.note(planErr)
 	}
 	rows, err := s.(driver.StmtQueryContext).QueryContext(ctx, named(args))
 	if err != nil {
