@@ -12,8 +12,9 @@ import (
 // whole text.
 type Located struct {
 	Detection
-	Line   int // from 1
-	Column int // code points, from 1
+	Byte   int64 // of the whole text
+	Line   int   // from 1
+	Column int   // code points, from 1
 }
 
 // DetectStream finds the personal data of a UTF-8 text of any size in bounded
@@ -43,7 +44,7 @@ func DetectStream(ctx context.Context, r io.Reader, jurisdiction, statute, versi
 		for _, d := range own {
 			lines.advance(w.Text[pos:d.Span.ByteStart])
 			pos = d.Span.ByteStart
-			l := Located{Detection: d, Line: lines.line, Column: lines.column}
+			l := Located{Detection: d, Byte: w.Base + int64(pos), Line: lines.line, Column: lines.column}
 			l.Start += int(w.Runes)
 			l.End += int(w.Runes)
 			if err := each(l); err != nil {

@@ -1,12 +1,16 @@
 package extract
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/binary"
+	"io"
 	"unicode/utf16"
 	"unicode/utf8"
 
 	"golang.org/x/text/encoding/htmlindex"
+	"golang.org/x/text/encoding/unicode"
+	"golang.org/x/text/transform"
 
 	"github.com/arche-ledger/arche/internal/fault"
 )
@@ -24,8 +28,7 @@ func Decode(data []byte, charset string) (string, error) {
 	if charset != "" {
 		enc, err := htmlindex.Get(charset)
 		if err != nil {
-			return "", fault.New(fault.Invalid, "the character set of the text is not known").
-				WithHint("known are utf-8, windows-1252, iso-8859-1 and the other names of the web")
+			return "", unknownCharset()
 		}
 		out, err := enc.NewDecoder().Bytes(data)
 		if err != nil {
@@ -40,6 +43,28 @@ func Decode(data []byte, charset string) (string, error) {
 		return "", notText("a byte that is not UTF-8", int64(i))
 	}
 	return string(data), nil
+}
+
+// Stream returns a reader of the text that r holds, as UTF-8. Without a charset
+// r holds UTF-8, or UTF-16 with a byte-order mark.
+func Stream(r io.Reader, charset string) (io.Reader, error) {
+	buffered := bufio.NewReader(r)
+	if mark, _ := buffered.Peek(2); len(mark) == 2 && (mark[0] == 0xff && mark[1] == 0xfe || mark[0] == 0xfe && mark[1] == 0xff) {
+		return transform.NewReader(buffered, unicode.UTF16(unicode.LittleEndian, unicode.ExpectBOM).NewDecoder()), nil
+	}
+	if charset == "" {
+		return buffered, nil
+	}
+	enc, err := htmlindex.Get(charset)
+	if err != nil {
+		return nil, unknownCharset()
+	}
+	return transform.NewReader(buffered, enc.NewDecoder()), nil
+}
+
+func unknownCharset() error {
+	return fault.New(fault.Invalid, "the character set of the text is not known").
+		WithHint("known are utf-8, windows-1252, iso-8859-1 and the other names of the web")
 }
 
 // InvalidUTF8 returns the place of the first byte that is not UTF-8, or -1.

@@ -10,6 +10,7 @@ import (
 	"github.com/zeebo/blake3"
 
 	"github.com/arche-ledger/arche/internal/canon"
+	"github.com/arche-ledger/arche/jurisdiction"
 )
 
 // digestContext separates the digests of scanned texts from every other use of
@@ -25,23 +26,31 @@ func Record(req Request, res *Result, at time.Time) (subject string, body *canon
 	if req.Key != "" {
 		input = digest(req.Key, req.Text)
 	}
+	return record(input, res.Coverage, res.Counts(), res.Denied, at)
+}
+
+// RecordCopy is Record for what Copy did.
+func (g *Guard) RecordCopy(sum Summary, at time.Time) (subject string, body *canon.Object) {
+	return record(sum.Digest, g.coverage, sum.Counts, false, at)
+}
+
+func record(input any, plan *jurisdiction.Coverage, found map[string]int, denied bool, at time.Time) (subject string, body *canon.Object) {
 	var statute, code, verdict any
-	if res.Coverage != nil {
-		verdict = res.Coverage.Verdict
-		if res.Coverage.StatuteID != nil {
-			statute = *res.Coverage.StatuteID
+	if plan != nil {
+		verdict = plan.Verdict
+		if plan.StatuteID != nil {
+			statute = *plan.StatuteID
 		}
-		if res.Coverage.Jurisdiction != nil {
-			code = shownJurisdiction(*res.Coverage.Jurisdiction)
+		if plan.Jurisdiction != nil {
+			code = shownJurisdiction(*plan.Jurisdiction)
 		}
 	}
 	counts := &canon.Object{}
-	found := res.Counts()
 	for _, category := range slices.Sorted(maps.Keys(found)) {
 		counts.Set(category, found[category])
 	}
 	body = canon.Obj("input", input, "statute", statute, "jurisdiction", code, "verdict", verdict,
-		"counts", counts, "denied", res.Denied)
+		"counts", counts, "denied", denied)
 	h := blake3.New()
 	for _, part := range []any{input, statute, at.UTC().Format("2006-01-02T15:04:05.000000Z")} {
 		s, _ := part.(string)
@@ -52,14 +61,19 @@ func Record(req Request, res *Result, at time.Time) (subject string, body *canon
 }
 
 func digest(key, text string) string {
+	h := newDigest([]byte(key))
+	_, _ = h.WriteString(text)
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+func newDigest(key []byte) *blake3.Hasher {
 	derived := make([]byte, 32)
-	blake3.DeriveKey(digestContext, []byte(key), derived)
+	blake3.DeriveKey(digestContext, key, derived)
 	h, err := blake3.NewKeyed(derived)
 	if err != nil {
 		panic("guard: derived key: " + err.Error())
 	}
-	_, _ = h.WriteString(text)
-	return hex.EncodeToString(h.Sum(nil))
+	return h
 }
 
 // shownJurisdiction is a code as it may be kept: what is no code could be

@@ -2,6 +2,7 @@ package guard
 
 import (
 	"context"
+	"encoding/hex"
 	"errors"
 	"io"
 	"unicode/utf8"
@@ -14,7 +15,8 @@ import (
 type Summary struct {
 	Bytes  int64 // read
 	Counts map[string]int
-	Found  int // placeholders that the text as given already held
+	Found  int    // placeholders that the text as given already held
+	Digest string // keyed, of the text as given
 }
 
 // Copy redacts a UTF-8 text of any size from src to dst in bounded memory. each,
@@ -33,7 +35,8 @@ func (g *Guard) Copy(ctx context.Context, dst io.Writer, src io.Reader, each fun
 		}
 	}()
 	sum.Counts = map[string]int{}
-	err = jurisdiction.EachWindow(ctx, src, func(w *jurisdiction.Window) error {
+	input := newDigest(g.tokens.key)
+	err = jurisdiction.EachWindow(ctx, io.TeeReader(src, input), func(w *jurisdiction.Window) error {
 		d := newDocument(w.Text, w.From, w.To)
 		if err := g.redact(ctx, d); err != nil {
 			return err
@@ -56,5 +59,6 @@ func (g *Guard) Copy(ctx context.Context, dst io.Writer, src io.Reader, each fun
 		_, err := io.WriteString(dst, d.text[d.from:d.to])
 		return err
 	})
+	sum.Digest = hex.EncodeToString(input.Sum(nil))
 	return sum, err
 }
