@@ -43,6 +43,8 @@ type Base struct {
 	state  diskState  // guarded by lookMu
 	hist   history    // guarded by lookMu
 
+	words lexicon // of all documents that were searched
+
 	writeMu sync.Mutex // one writer in this process; other processes wait at the lock file
 
 	// step is told what a write has just done; tests make it fail there.

@@ -3,6 +3,8 @@ package documents
 import (
 	"encoding/hex"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/zeebo/blake3"
@@ -20,8 +22,8 @@ func addressOf(data []byte) string {
 	return "doc:blake3:" + hex.EncodeToString(sum[:])
 }
 
-// document is one file of the knowledge base as last read. It is not changed
-// once made.
+// document is one file of the knowledge base as last read. What it says is not
+// changed once made.
 type document struct {
 	path     string // on the wire: .archcore/..., or below a source's own prefix
 	rel      string // below the folder it was found in
@@ -42,11 +44,20 @@ type document struct {
 	// address of the bytes; "" when unread
 	address string
 
+	bodyAt int                    // where the body starts in the original
+	raw    atomic.Pointer[string] // the original until it is prepared, then nil
+	once   sync.Once
+	ready  prepared
+}
+
+// prepared is what a search needs of a document. It is made when the first
+// search comes by: most runs never search.
+type prepared struct {
 	text     text
-	bodyAt   int    // where the body starts in the original
-	lowBody  int    // the same in the lowered text
-	lowTitle string // lower-cased title
-	headings string // lower-cased lines of the body that start with #, one a line
+	lowBody  int        // where the searched part starts in the lowered text
+	lowTitle string     // lower-cased title
+	headings string     // lower-cased lines of the body that start with #, one a line
+	words    wordCounts // of the searched part
 	refs     []ref
 }
 
@@ -70,17 +81,40 @@ func readDocument(m *mount, rel string, data []byte, st stamp, at time.Time) *do
 		d.tags = append(d.tags, own(t))
 	}
 	d.parseErr = p.err != nil
-	d.text = newText(raw)
 	_, _, d.bodyAt, _ = headSpan(raw)
-	searchFrom := d.bodyAt
-	if d.parseErr { // nothing of the block was understood, so all of it is searched
-		searchFrom = 0
-	}
-	d.lowBody = d.text.lowered(searchFrom)
-	d.lowTitle = strings.ToLower(d.title)
-	d.headings = headingLines(d.text.low[d.lowBody:])
-	d.refs = findRefs(raw)
+	d.raw.Store(&raw)
 	return d
+}
+
+// prepare makes the document ready to be searched.
+func (d *document) prepare(v *lexicon) *prepared {
+	d.once.Do(func() {
+		raw := d.raw.Load()
+		if raw == nil { // a row of its name: there is nothing to search but that
+			return
+		}
+		p := &d.ready
+		p.text = newText(*raw)
+		searchFrom := d.bodyAt
+		if d.parseErr { // nothing of the block was understood, so all of it is searched
+			searchFrom = 0
+		}
+		p.lowBody = p.text.lowered(searchFrom)
+		p.lowTitle = strings.Clone(strings.ToLower(d.title))
+		p.headings = headingLines(p.text.low[p.lowBody:])
+		p.words = v.index(p.text.low[p.lowBody:])
+		p.refs = findRefs(*raw)
+		d.raw.Store(nil)
+	})
+	return &d.ready
+}
+
+// original is the document's bytes.
+func (d *document) original() string {
+	if raw := d.raw.Load(); raw != nil {
+		return *raw
+	}
+	return d.ready.text.slice(0, d.ready.text.size())
 }
 
 // own is s as valid text that does not hold on to the file it was cut from.
@@ -104,7 +138,7 @@ func headingLines(body string) string {
 }
 
 // body is the document without its metadata block, line ends folded.
-func (d *document) body() string { return fold(d.text.slice(d.bodyAt, d.text.size())) }
+func (d *document) body() string { return fold(d.original()[d.bodyAt:]) }
 
 // mtime is the modification time as answers show it.
 func (d *document) mtime() string {

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"golang.org/x/sync/errgroup"
 
@@ -42,6 +43,7 @@ type query struct {
 	status  string
 	pathRef string
 	words   []string // lower case
+	finders []finder // beside words; nil for one that holds white space
 	any     bool     // one word is enough
 	after   int64    // nanoseconds; math.MinInt64 without a bound
 	byTime  bool
@@ -164,6 +166,7 @@ func (b *Base) Search(ctx context.Context, req SearchRequest) (*canon.Object, er
 	if err := v.loadingManifest(); err != nil {
 		return nil, err
 	}
+	q.lookUp(v.docs, &b.words)
 	hits, err := q.run(ctx, v.docs)
 	if err != nil {
 		return nil, err
@@ -187,6 +190,32 @@ func (b *Base) Search(ctx context.Context, req SearchRequest) (*canon.Object, er
 	}
 	addMissing(o, v.missing)
 	return o, nil
+}
+
+// lookUp prepares the documents, on all processors, and finds the words in the
+// vocabulary.
+func (q *query) lookUp(docs []*document, v *lexicon) {
+	if len(q.words) == 0 && q.pathRef == "" {
+		return
+	}
+	var g errgroup.Group
+	parts := max(1, min(runtime.GOMAXPROCS(0), len(docs)/64))
+	for p := range parts {
+		g.Go(func() error {
+			for _, d := range docs[p*len(docs)/parts : (p+1)*len(docs)/parts] {
+				d.prepare(v)
+			}
+			return nil
+		})
+	}
+	_ = g.Wait() // nothing in it fails
+	for _, w := range q.words {
+		if strings.ContainsFunc(w, unicode.IsSpace) || w == "" {
+			q.finders = append(q.finders, nil)
+		} else {
+			q.finders = append(q.finders, v.find(w))
+		}
+	}
 }
 
 // run scores every document, on all processors.
@@ -227,8 +256,8 @@ func (q *query) score(d *document) (int, bool) {
 	}
 	steps := 0
 	if q.pathRef != "" {
-		for i := range d.refs {
-			steps = max(steps, specificity(d.refs[i].token, q.pathRef))
+		for i := range d.ready.refs {
+			steps = max(steps, specificity(d.ready.refs[i].token, q.pathRef))
 		}
 		if steps == 0 {
 			return 0, false
@@ -237,49 +266,58 @@ func (q *query) score(d *document) (int, bool) {
 	if len(q.words) == 0 {
 		return 100 * steps, true
 	}
-	matched := false
-	for _, w := range q.words {
-		s := d.wordSpecificity(w)
+	matched, occurrences := false, 0
+	for i, w := range q.words {
+		n := d.ready.bodyCount(w, q.finders[i])
+		s := d.ready.wordSpecificity(w, n)
 		if s == 0 && !q.any {
 			return 0, false
 		}
 		matched = matched || s > 0
 		steps += s
+		occurrences += n
+		if s == 3 {
+			occurrences += countUpTo(d.ready.lowTitle, w)
+		}
 	}
 	if !matched {
 		return 0, false
 	}
-	return 100*steps + d.occurrences(q.words), true
+	return 100*steps + min(occurrenceCap, occurrences), true
+}
+
+// bodyCount is how often a word occurs in the body, up to occurrenceCap.
+func (p *prepared) bodyCount(word string, f finder) int {
+	if f == nil || !p.words.whole {
+		return countUpTo(p.text.low[p.lowBody:], word)
+	}
+	return f.occurrences(p.words.counts)
 }
 
 // wordSpecificity is 3 for a word in the title, 2 in a heading line, 1
 // elsewhere in the body, 0 when it does not occur.
-func (d *document) wordSpecificity(word string) int {
+func (p *prepared) wordSpecificity(word string, inBody int) int {
 	switch {
-	case strings.Contains(d.lowTitle, word):
+	case strings.Contains(p.lowTitle, word):
 		return 3
-	case !strings.Contains(word, "\n") && strings.Contains(d.headings, word):
+	case inBody == 0:
+		return 0
+	case !strings.Contains(word, "\n") && strings.Contains(p.headings, word):
 		return 2
-	case strings.Contains(d.text.low[d.lowBody:], word):
-		return 1
 	}
-	return 0
+	return 1
 }
 
-// occurrences counts the words in title and body, up to occurrenceCap.
-func (d *document) occurrences(words []string) int {
+// countUpTo counts a word in a text, up to occurrenceCap.
+func countUpTo(text, word string) int {
 	n := 0
-	for _, w := range words {
-		for _, in := range []string{d.lowTitle, d.text.low[d.lowBody:]} {
-			for n < occurrenceCap {
-				i := strings.Index(in, w)
-				if i < 0 {
-					break
-				}
-				n++
-				in = in[i+max(1, len(w)):]
-			}
+	for n < occurrenceCap {
+		i := strings.Index(text, word)
+		if i < 0 {
+			break
 		}
+		n++
+		text = text[i+max(1, len(word)):]
 	}
 	return n
 }
@@ -314,7 +352,7 @@ func (q *query) evidence(d *document) []any {
 		out = append(out, canon.Obj("kind", kind, "ref", valid(ref), "specificity", specificity, "excerpt", excerpt))
 	}
 	if q.pathRef != "" {
-		for _, r := range d.refs {
+		for _, r := range d.ready.refs {
 			s := specificity(r.token, q.pathRef)
 			if s == 0 {
 				continue
@@ -323,11 +361,11 @@ func (q *query) evidence(d *document) []any {
 			if r.explicit {
 				kind = "path_ref_explicit"
 			}
-			add(kind, r.token, s, d.text.excerpt(int(r.at), int(r.at)+len(r.token)))
+			add(kind, r.token, s, d.ready.text.excerpt(int(r.at), int(r.at)+len(r.token)))
 		}
 	}
-	for _, w := range q.words {
-		if s := d.wordSpecificity(w); s > 0 {
+	for i, w := range q.words {
+		if s := d.ready.wordSpecificity(w, d.ready.bodyCount(w, q.finders[i])); s > 0 {
 			add("content", w, s, d.wordExcerpt(w, s))
 		}
 	}
@@ -337,7 +375,7 @@ func (q *query) evidence(d *document) []any {
 // wordExcerpt shows the title for a title hit, else the text around the first
 // occurrence in the body.
 func (d *document) wordExcerpt(word string, specificity int) string {
-	in, from := &d.text, d.lowBody
+	in, from := &d.ready.text, d.ready.lowBody
 	if specificity == 3 {
 		title := newText(d.title)
 		in, from = &title, 0

@@ -273,7 +273,7 @@ func hidden(rel string) bool {
 
 func (h *history) writtenChange(d *document) change {
 	return change{kind: kindWritten, subject: h.docSubject(d.rel), body: documentBody(d),
-		blob: func() ([]byte, error) { return []byte(d.text.slice(0, d.text.size())), nil }}
+		blob: func() ([]byte, error) { return []byte(d.original()), nil }}
 }
 
 // documentBody is what an event says of a document: no title, no text.

@@ -130,9 +130,8 @@ func versionOf(e ledger.Event, rel string) (Version, error) {
 }
 
 // At returns the version of a document that ref names, and its bytes. ref is
-// an event id or the beginning of one, #N for the event with that number, or a
-// time (RFC 3339, or a date: the end of that day in UTC) for what was there
-// then.
+// an event id or the beginning of one, #N for the N-th version, or a time (RFC 3339, or
+// a date: the end of that day in UTC) for what was there then.
 func (b *Base) At(ctx context.Context, p, ref string) (Version, []byte, error) {
 	versions, err := b.Versions(ctx, p)
 	if err != nil {
@@ -163,11 +162,8 @@ func pickVersion(versions []Version, ref string) (Version, error) {
 	unknown := fault.New(fault.NotFound, "no version %q of this document", ref).
 		WithHint("--at takes an event id, #NUMBER or a time like 2026-01-31T12:00:00Z; arche doc log lists them")
 	if n, ok := strings.CutPrefix(ref, "#"); ok {
-		seq, err := strconv.ParseInt(n, 10, 64)
-		for _, v := range versions {
-			if err == nil && v.Seq == seq {
-				return v, nil
-			}
+		if i, err := strconv.Atoi(n); err == nil && i >= 1 && i <= len(versions) {
+			return versions[i-1], nil
 		}
 		return Version{}, unknown
 	}
