@@ -6,7 +6,8 @@ import "github.com/spf13/cobra"
 // A subject adds one line here and lives in a file of its own.
 var commands = []func(*app) *cobra.Command{
 	newQuickstart, newMCP, newServe,
-	newCompare, newDedupe, newDecision, newExplain, newReplay, newEntities, newPath, newCases, newResolve, newObserve, newDecide, newUndo,
+	newCompare, newDedupe, newDecision, newExplain, newReplay, newEntities, newPath, newCases, newResolve, newObserve, newDecide, newUndo, newForget, newRetention,
+	newDetect, newRedact, newPlan, newInfer,
 	newDoc, newInit, newHooks,
 	newCapabilities, newPacks, newAttest,
 	newVersion,
