@@ -108,6 +108,7 @@ func (c *Corpus) take(sd *side, rec *canon.Object, by int64) {
 		s.toks.rarity = append(s.toks.rarity, 0)
 	}
 	s.words.extend()
+	s.findBounds()
 	s.findHigh()
 	s.extendOrdinary()
 	c.count(sd, int32(row), rec, by)

@@ -51,6 +51,8 @@ type nameWords struct {
 	toks   *tokens
 	group  []int16    // by word: the group it leads to, -1 none
 	member []groupSet // by word: the groups it stands in
+	lead   []uint8    // by word: the bit of what it leads to
+	has    []uint64   // by word: the bits of what leads to it
 }
 
 func newNameWords(toks *tokens) (*nameWords, error) {
@@ -67,6 +69,8 @@ func (w *nameWords) extend() {
 		}
 		w.group = append(w.group, g)
 		w.member = append(w.member, w.table.member[w.toks.text[i]])
+		lead, has := w.sketch(int32(i))
+		w.lead, w.has = append(w.lead, lead), append(w.has, has)
 	}
 }
 

@@ -32,6 +32,7 @@ func (s *store) seal(sides ...*side) error {
 	}
 	s.order()
 	s.words.extend()
+	s.findBounds()
 	if s.plan.rarity.table == nil && s.plan.needsTable {
 		s.tfPin = s.calibrationPin()
 	}

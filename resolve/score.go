@@ -103,14 +103,14 @@ func (w *scorer) screen(i, j int32) (score float64, ok bool, err error) {
 		}
 	}
 	num, den := 0.0, 0.0
-	for n, c := range w.p.order {
+	for _, c := range w.p.order {
 		w.sims[c] = nothing
 		if !w.applies(c, i, j) {
 			continue
 		}
 		wt := w.p.comps[c].weight
-		if n > 0 && wt > 0 {
-			if bound := w.bound(c); num+pending-wt*(1-bound) < (w.floor-slack)*(den+pending) {
+		if wt > 0 {
+			if least := ((w.floor-slack)*(den+pending) - (num + pending - wt)) / wt; least > 0 && w.below(c, least) {
 				return 0, false, nil
 			}
 		}
@@ -290,6 +290,9 @@ func (w *scorer) name(c int, col *column, ra, rb int32) float64 {
 	case ra == rb || a.Text() == b.Text():
 		return 1
 	}
+	if !w.s.words.mayEquate(col, ra, rb) {
+		return w.match[c].Fuzzy(a, b)
+	}
 	if s, ok := w.s.words.equivalence(col.form(ra), col.form(rb), col.words.at(ra), col.words.at(rb), &w.names); ok {
 		return s
 	}
@@ -427,9 +430,4 @@ func (t *tokens) unrelated(out, a, b []int32) []int32 {
 		}
 	}
 	return out
-}
-
-// bound is an upper bound of a costly similarity that costs less.
-func (w *scorer) bound(c int) float64 {
-	return 1
 }

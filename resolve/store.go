@@ -71,6 +71,8 @@ type column struct {
 	forms    []text.Prepared // name forms that differ from the normal form
 	formAt   []int32         // which of them is the value's; -1 for the normal form
 	words    spans           // of name forms
+	bags     []bag           // of normal forms
+	sketch   []uint64        // what the words of name forms lead to
 	plain    spans           // token sets
 	joint    spans           // token sets with joined possessives, when the table has that rule
 	high     []float64       // rarity of the rarest token that is rare

@@ -11,9 +11,13 @@ const wordBits = 64
 // The zero value is ready; a Matcher serves one goroutine at a time, and no
 // Prepared that it has seen may be overwritten while it is in use.
 type Matcher struct {
-	jaro jaroMasks
-	sort sortMasks
+	jaro  jaroMasks
+	sort  sortMasks
+	block *blocks // made when the first longer text is met
 }
+
+// blocks holds the masks of a longer first operand.
+type blocks struct{ jaro, sort blockMasks }
 
 // JaroWinkler is the similarity of a and b in [0,1] on extended grapheme
 // clusters: Jaro with a window of half the longer text less one, plus a bonus of
@@ -26,6 +30,14 @@ func (m *Matcher) JaroWinkler(a, b *Prepared) float64 {
 		return 0
 	case a.isLong() || b.isLong():
 		return jaroWinklerLists(a.clusterStrings(), b.clusterStrings())
+	case (la > wordBits || lb > wordBits) && a.inBlock() && b.inBlock():
+		if m.block == nil {
+			m.block = new(blocks)
+		}
+		if m.block.jaro.loaded != a {
+			m.block.jaro.load(a, a.text)
+		}
+		return m.block.jaro.jaroWinkler(b.text)
 	case la > wordBits || lb > wordBits:
 		return jaroWinklerLists(a.codeList(), b.codeList())
 	}
@@ -47,6 +59,15 @@ func (m *Matcher) TokenSortRatio(a, b *Prepared) float64 {
 		return sortRatio(la, lb, 0)
 	}
 	if la > wordBits {
+		if lb > wordBits && a.inBlock() && b.inBlock() {
+			if m.block == nil {
+				m.block = new(blocks)
+			}
+			if m.block.sort.loaded != a {
+				m.block.sort.load(a, a.sorted)
+			}
+			return sortRatio(la, lb, m.block.sort.lcs(b.sorted))
+		}
 		if lb > wordBits {
 			return sortRatio(la, lb, lcsLong(a, b))
 		}
