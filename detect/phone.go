@@ -253,12 +253,13 @@ func (n *number) national() (string, float64) {
 			return e, nationalConf
 		}
 	}
-	if cue || n.m > n.k && d[0] == '0' {
-		if e := numbering().inRegion(n.f.region, d, cue || n.m > n.k); e != "" {
-			return e, cuedPhoneConf
-		}
+	if !cue {
+		return "", 0
 	}
-	if cue && d[0] == '0' && len(d) >= 9 {
+	if e := numbering().inRegion(n.f.region, d, true); e != "" {
+		return e, cuedPhoneConf
+	}
+	if d[0] == '0' && len(d) >= 9 {
 		for _, r := range cuedRegions {
 			if e := numbering().inRegion(r, d, false); e != "" {
 				return e, cuedPhoneConf

@@ -30,7 +30,7 @@ func TestPhonesOfAllRegions(t *testing.T) {
 			}
 		}
 	}
-	if abroad < regions*97/100 || home < regions*93/100 {
+	if abroad < regions*97/100 || home < regions*91/100 {
 		t.Errorf("of %d examples %d are found in international and %d in national form", regions, abroad, home)
 	}
 }
