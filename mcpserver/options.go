@@ -2,6 +2,7 @@ package mcpserver
 
 import (
 	"context"
+	"io"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -30,6 +31,9 @@ type Options struct {
 	PackVersion, Engine string
 	// Actor is named in events; "" is mcp: and the name the client gave.
 	Actor string
+	// Trace takes every message of a stdio session, both ways; nil traces
+	// nothing. Messages hold record values.
+	Trace io.Writer
 	// Log takes what happens beside the protocol; nil discards it.
 	Log *slog.Logger
 }

@@ -138,7 +138,11 @@ const endGrace = 500 * time.Millisecond
 // every answer owed is written, or until ctx is done. It returns nil in both
 // cases and closes neither in nor out.
 func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) error {
-	session, err := s.mcp.Connect(ctx, &stdioTransport{in: in, out: out, log: s.log}, nil)
+	var transport mcp.Transport = &stdioTransport{in: in, out: out, log: s.log, stop: ctx.Done()}
+	if s.opts.Trace != nil {
+		transport = &mcp.LoggingTransport{Transport: transport, Writer: s.opts.Trace}
+	}
+	session, err := s.mcp.Connect(ctx, transport, nil)
 	if err != nil {
 		return err
 	}
@@ -147,7 +151,7 @@ func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) er
 	select {
 	case err = <-done:
 	case <-ctx.Done():
-		go session.Close()
+		// The transport stops reading, which cancels the calls still running.
 		select {
 		case <-done:
 		case <-time.After(endGrace):

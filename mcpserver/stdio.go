@@ -23,10 +23,11 @@ const MaxLine = 64 << 20
 // answers lines that are no message and goes on, delivers every answer that is
 // owed when the input ends, and keeps silent about cancelled calls.
 type stdioTransport struct {
-	in  io.Reader
-	out io.Writer
-	max int // longest line in bytes; 0 = MaxLine
-	log *slog.Logger
+	in   io.Reader
+	out  io.Writer
+	max  int // longest line in bytes; 0 = MaxLine
+	log  *slog.Logger
+	stop <-chan struct{} // when closed, reading ends and running calls are cancelled
 }
 
 // Connect starts reading. It is called once.
@@ -38,6 +39,7 @@ func (t *stdioTransport) Connect(context.Context) (mcp.Connection, error) {
 	c := &stdioConn{
 		out:    t.out,
 		log:    t.log,
+		stop:   t.stop,
 		lines:  make(chan line),
 		closed: make(chan struct{}),
 		idle:   make(chan struct{}, 1),
@@ -55,6 +57,7 @@ type line struct {
 
 type stdioConn struct {
 	log    *slog.Logger
+	stop   <-chan struct{}
 	lines  chan line // closed at the end of input
 	closed chan struct{}
 	once   sync.Once
@@ -123,6 +126,8 @@ func (c *stdioConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 		select {
 		case <-ctx.Done():
 			return nil, ctx.Err()
+		case <-c.stop:
+			return nil, io.EOF
 		case <-c.closed:
 			return nil, io.EOF
 		case l, ok := <-c.lines:
@@ -187,6 +192,8 @@ func (c *stdioConn) settle(ctx context.Context) {
 		}
 		select {
 		case <-ctx.Done():
+			return
+		case <-c.stop:
 			return
 		case <-c.closed:
 			return

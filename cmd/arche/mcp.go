@@ -27,6 +27,7 @@ type mcpFlags struct {
 	host, path, httpURL string
 	port                int
 	tokenFile           string
+	trace               string
 	logLevel, logFormat string
 }
 
@@ -52,6 +53,7 @@ func newMCP(a *app) *cobra.Command {
 	flags.IntVar(&f.port, "port", 8765, "port to listen on with --transport streamable-http")
 	flags.StringVar(&f.path, "path", "/mcp", "path of the endpoint over HTTP")
 	flags.StringVar(&f.tokenFile, "token-file", "", "file whose first line is the bearer token HTTP clients must send")
+	flags.StringVar(&f.trace, "trace", "", "file to append every message of a stdio session to, record values included")
 	flags.StringVar(&f.logLevel, "log-level", "warn", "debug, info, warn or error; logs go to standard error")
 	flags.StringVar(&f.logFormat, "log-format", "text", "text or json")
 	return cmd
@@ -73,6 +75,14 @@ func (a *app) serveMCP(ctx context.Context, f mcpFlags) error {
 		return err
 	}
 	defer closeAll()
+	if f.trace != "" {
+		trace, err := os.OpenFile(f.trace, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+		if err != nil {
+			return fault.Wrap(err, fault.Invalid, "the trace file can't be written")
+		}
+		defer trace.Close()
+		opts.Trace = trace
+	}
 	server := mcpserver.New(opts)
 	if addr == "" {
 		return server.ServeStdio(ctx, a.stdin, a.stdout)
