@@ -1,0 +1,52 @@
+// Command arche-bench makes the synthetic lists that figures are taken on, runs
+// the engine on them and on public labelled sets, and prints what it cost and
+// how good the answers are. docs/benchmarks.md says how to run other programs
+// beside it.
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+)
+
+// command is one subcommand.
+type command struct {
+	name, what string
+	run        func(args []string, stdout io.Writer) error
+}
+
+var commands = []command{
+	{"gen", "write the synthetic lists to files", runGen},
+	{"compare", "time one comparison of synthetic organisations or persons", runCompare},
+	{"scale", "time and grade the linkage of two large synthetic tables", runScale},
+}
+
+func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
+
+// run executes one command line: 0 done, 1 failed, 2 usage.
+func run(args []string, stdout, stderr io.Writer) int {
+	if len(args) > 0 {
+		for _, c := range commands {
+			if c.name != args[0] {
+				continue
+			}
+			err := c.run(args[1:], stdout)
+			switch {
+			case err == nil:
+				return 0
+			case errors.Is(err, flag.ErrHelp):
+				return 0
+			}
+			fmt.Fprintf(stderr, "error: %s: %v\n", c.name, err)
+			return 1
+		}
+	}
+	fmt.Fprintln(stderr, "usage: arche-bench COMMAND [flags]; arche-bench COMMAND -h lists the flags")
+	for _, c := range commands {
+		fmt.Fprintf(stderr, "  %-8s %s\n", c.name, c.what)
+	}
+	return 2
+}
