@@ -20,6 +20,21 @@ func (l *Ledger) Query(ctx context.Context, sql string, args []any, row func(v [
 	return l.use(ctx, func(db *duck.DB, _ *state) error { return db.Query(ctx, sql, args, row) })
 }
 
+// Lend closes the ledger's file and lends its path to fn, for an export that
+// needs a connection of its own. fn reads only, and lets go before it returns. A
+// ledger in memory has no file to lend.
+func (l *Ledger) Lend(ctx context.Context, fn func(path string) error) error {
+	if l.store.Path() == "" {
+		return fault.New(fault.Invalid, "a ledger in memory has no file to export from")
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.store.Use(ctx, func(db *duck.DB) error { return l.catchUp(ctx, db) }); err != nil {
+		return err
+	}
+	return l.store.Lend(ctx, fn)
+}
+
 // Head is the end of the log.
 func (l *Ledger) Head(ctx context.Context) (log string, seq int64, link string, err error) {
 	err = l.use(ctx, func(_ *duck.DB, s *state) error {

@@ -18,6 +18,13 @@ const replaceSuffix = ".anew"
 // and the new file takes the old one's place in one step. Other processes wait
 // meanwhile. A failure on the way leaves the old file as it was.
 func (s *Store) Replace(ctx context.Context, prepare func(path string) error) error {
+	return s.Lend(ctx, func(string) error { return s.rewrite(ctx, prepare) })
+}
+
+// Lend closes the database, its log folded in, and lends the file to fn, which
+// may open it another way (an operator's export). Other processes wait
+// meanwhile. fn must let go of the file before it returns.
+func (s *Store) Lend(ctx context.Context, fn func(path string) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
@@ -32,7 +39,7 @@ func (s *Store) Replace(ctx context.Context, prepare func(path string) error) er
 	err = errors.Join(err, s.db.Close())
 	s.db = nil
 	if err == nil {
-		err = s.rewrite(ctx, prepare)
+		err = fn(s.path)
 	}
 	if s.head != nil {
 		err = errors.Join(err, s.head.Close())

@@ -1,0 +1,266 @@
+package export
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/arche-ledger/arche/attest"
+	"github.com/arche-ledger/arche/internal/fault"
+	"github.com/arche-ledger/arche/ledger"
+	"github.com/arche-ledger/arche/ledger/duck"
+)
+
+// Request asks for an export.
+type Request struct {
+	What    string // one of Subjects
+	Format  string // one of Formats
+	Dir     string // the folder to write into: new, or empty
+	After   int64  // only events after this one
+	Until   int64  // only events up to this one; 0 is all
+	Filter  Filter // what the manifest says of the narrowing; Entity and Reveal are used
+	Program string
+	At      string // the time the manifest says, UTC to the second
+	Key     *attest.Key
+}
+
+// Subjects are the things that can be exported.
+var Subjects = []string{"decisions", "events", "entities", "cases", "documents", "processing"}
+
+// Formats are the formats of an export.
+var Formats = []string{"csv", "jsonl", "parquet", "html", "prov", "dsse"}
+
+// source is where the rows of a subject come from: a view and its columns. The
+// order is total. entity and value name the columns that filters and --reveal
+// work on.
+type source struct {
+	view    string
+	columns []Column
+	order   string
+	seq     string // column that since and until compare with
+	entity  string // column with the entity type, "" none
+	values  bool   // has record_a and record_b whose values can be revealed
+}
+
+var sources = map[string]source{
+	"decisions": {view: "v_decision", order: "seq", seq: "seq", entity: "entity_type", values: true, columns: []Column{
+		{"decision_id", Text}, {"record_a", Text}, {"record_b", Text}, {"entity_type", Text}, {"verb", Text}, {"identity", Text},
+		{"action", Text}, {"score", Float}, {"explanation", Text}, {"factors", JSON}, {"evidence", JSON}, {"pins", JSON}, {"engine", Text},
+		{"links", Boolean}, {"withheld", Text}, {"live", Boolean}, {"supersedes", Text}, {"superseded_by", Text}, {"operator_verdict", Text},
+		{"run_id", Text}, {"actor", Text}, {"recorded_at", Time}, {"event_id", Text}, {"seq", Integer}}},
+	"events": {view: "v_event", order: "seq, log", seq: "seq", columns: []Column{
+		{"log", Text}, {"seq", Integer}, {"id", Text}, {"kind", Text}, {"subject", Text}, {"supersedes", Text}, {"actor", Text},
+		{"recorded_at", Time}, {"body", JSON}, {"link", Text}, {"v", Integer}}},
+	"entities": {view: "v_entity", order: "size DESC, entity_id", seq: "changed_seq", entity: "entity_type", columns: []Column{
+		{"entity_id", Text}, {"entity_type", Text}, {"size", Integer}, {"records", JSON}, {"changed_seq", Integer}}},
+	"cases": {view: "v_case", order: "seq", seq: "seq", entity: "entity_type", values: true, columns: []Column{
+		{"decision_id", Text}, {"record_a", Text}, {"record_b", Text}, {"entity_type", Text}, {"score", Float}, {"explanation", Text},
+		{"factors", JSON}, {"actor", Text}, {"recorded_at", Time}, {"seq", Integer}}},
+	"documents": {view: "v_document", order: "path, seq", seq: "seq", columns: []Column{
+		{"path", Text}, {"type", Text}, {"status", Text}, {"tags", JSON}, {"address", Text}, {"size", Integer}, {"actor", Text},
+		{"written_at", Time}, {"event_id", Text}, {"seq", Integer}}},
+	"processing": {view: "v_scan", order: "seq", seq: "seq", columns: []Column{
+		{"scan", Text}, {"statute", Text}, {"jurisdiction", Text}, {"verdict", Text}, {"counts", JSON}, {"denied", JSON}, {"input", Text},
+		{"actor", Text}, {"recorded_at", Time}, {"event_id", Text}, {"seq", Integer}}},
+}
+
+// Columns are the columns of a subject's rows.
+func Columns(what string) []Column { return sources[what].columns }
+
+// Write makes an export in the folder and seals it.
+func Write(ctx context.Context, l *ledger.Ledger, req Request) (*Manifest, error) {
+	src, ok := sources[req.What]
+	switch {
+	case !ok:
+		return nil, fault.New(fault.Invalid, "nothing is exported under %q", req.What).WithHint("choose one of %s", strings.Join(Subjects, ", "))
+	case !slices.Contains(Formats, req.Format):
+		return nil, fault.New(fault.Invalid, "no export format %q", req.Format).WithHint("choose one of %s", strings.Join(Formats, ", "))
+	case req.Format == "dsse" && req.Key == nil:
+		return nil, fault.New(fault.Invalid, "a DSSE envelope needs a signing key").WithHint("set ARCHE_SIGNING_KEY; make a key with: arche attest keygen OUT")
+	case req.Format == "prov" && req.What != "decisions":
+		return nil, fault.New(fault.Invalid, "PROV tells of decisions only").WithHint("arche export decisions --format prov")
+	case req.Filter.Reveal && !src.values:
+		return nil, fault.New(fault.Invalid, "%s hold no record values to reveal", req.What)
+	case req.Filter.Entity != nil && src.entity == "":
+		return nil, fault.New(fault.Invalid, "%s have no entity type to choose by", req.What)
+	}
+	if err := emptyDir(req.Dir); err != nil {
+		return nil, err
+	}
+	m := Manifest{What: req.What, Format: req.Format, CreatedAt: req.At, Program: req.Program, Filter: req.Filter, Columns: src.shown(req.Filter.Reveal)}
+	var err error
+	if m.Head.Log, m.Head.Seq, m.Head.Link, err = l.Head(ctx); err != nil {
+		return nil, err
+	}
+	if req.Until == 0 || req.Until > m.Head.Seq {
+		req.Until = m.Head.Seq // what is appended meanwhile is not in the export
+	}
+	if m.Checkpoint, err = newestCheckpoint(ctx, l); err != nil {
+		return nil, err
+	}
+	names, err := writeFiles(ctx, l, src, req, &m)
+	if err != nil {
+		return nil, err
+	}
+	return Seal(req.Dir, m, names, req.Key)
+}
+
+// emptyDir makes the folder; one with anything in it is refused.
+func emptyDir(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fileFault(dir, err)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return fileFault(dir, err)
+	}
+	if len(entries) > 0 {
+		return fault.New(fault.Refused, "%s is not empty", dir).WithHint("an export has a folder of its own")
+	}
+	return nil
+}
+
+// newestCheckpoint is the note of the log's last signed checkpoint.
+func newestCheckpoint(ctx context.Context, l *ledger.Ledger) (*string, error) {
+	var note *string
+	for e, err := range l.Events(ctx, ledger.Filter{Kinds: []string{"checkpoint.signed"}}) {
+		if err != nil {
+			return nil, err
+		}
+		body, err := e.Body()
+		if err != nil {
+			return nil, err
+		}
+		if text, ok := body.Value("note").(string); ok {
+			note = &text
+		}
+	}
+	return note, nil
+}
+
+func (src source) shown(reveal bool) []Column {
+	if !reveal {
+		return src.columns
+	}
+	return append(slices.Clone(src.columns), Column{"values_a", JSON}, Column{"values_b", JSON})
+}
+
+func writeFiles(ctx context.Context, l *ledger.Ledger, src source, req Request, m *Manifest) ([]string, error) {
+	switch req.Format {
+	case "html":
+		return writeReport(ctx, l, req, m)
+	case "prov":
+		return writeProv(ctx, l, req, m)
+	case "dsse":
+		return writeStatement(ctx, l, src, req, m)
+	}
+	name := req.What + "." + req.Format
+	return []string{name}, src.copy(ctx, l, req, m, name, req.Format)
+}
+
+// writeStatement is the rows as JSON Lines and, beside them, an in-toto
+// statement about them.
+func writeStatement(ctx context.Context, l *ledger.Ledger, src source, req Request, m *Manifest) ([]string, error) {
+	name := req.What + ".jsonl"
+	if err := src.copy(ctx, l, req, m, name, "jsonl"); err != nil {
+		return nil, err
+	}
+	f, err := digest(req.Dir, name)
+	if err != nil {
+		return nil, err
+	}
+	text, err := Statement(f, *m, req.Key)
+	if err != nil {
+		return nil, err
+	}
+	envelope := req.What + dsseSuffix
+	return []string{name, envelope}, writeBytes(filepath.Join(req.Dir, envelope), text)
+}
+
+// forms is how DuckDB writes each table format.
+var forms = map[string]string{
+	"csv":     "FORMAT csv, HEADER true, DELIMITER ',', QUOTE '\"', ESCAPE '\"', TIMESTAMPFORMAT '%Y-%m-%dT%H:%M:%S.%fZ'",
+	"jsonl":   "FORMAT json, TIMESTAMPFORMAT '%Y-%m-%dT%H:%M:%S.%fZ'",
+	"parquet": "FORMAT parquet, COMPRESSION zstd",
+}
+
+// copy lets DuckDB write the rows out of the file itself.
+func (src source) copy(ctx context.Context, l *ledger.Ledger, req Request, m *Manifest, name, format string) error {
+	dir, err := filepath.Abs(req.Dir)
+	if err != nil {
+		return fileFault(req.Dir, err)
+	}
+	out := filepath.Join(dir, name)
+	err = l.Lend(ctx, func(path string) error {
+		db, err := duck.OpenFiles()
+		if err != nil {
+			return err
+		}
+		defer db.Close()
+		conn, err := db.Conn(ctx)
+		if err != nil {
+			return err
+		}
+		defer conn.Close()
+		for _, sql := range []string{"ATTACH " + duck.Quote(path) + " AS source (READ_ONLY)", "USE source"} {
+			if _, err := conn.ExecContext(ctx, sql); err != nil {
+				return err
+			}
+		}
+		m.Count, err = copyOut(ctx, conn, "COPY ("+src.query(req)+") TO "+duck.Quote(out)+" ("+forms[format]+")")
+		return err
+	})
+	if err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if fault.As(err) != nil {
+			return err
+		}
+		return fmt.Errorf("export %s: %w", req.What, err)
+	}
+	if err := os.Chmod(out, 0o600); err != nil {
+		return fileFault(name, err)
+	}
+	return syncFile(out)
+}
+
+func copyOut(ctx context.Context, conn *sql.Conn, query string) (int64, error) {
+	res, err := conn.ExecContext(ctx, query)
+	if err != nil {
+		return 0, err
+	}
+	return res.RowsAffected()
+}
+
+// query is the rows in their order. What goes into it besides constants is
+// numbers and a quoted type.
+func (src source) query(req Request) string {
+	list := make([]string, 0, len(src.columns)+2)
+	for _, c := range src.columns {
+		expr := "t." + duck.QuoteName(c.Name)
+		if c.Type == JSON {
+			expr = "to_json(" + expr + ") AS " + duck.QuoteName(c.Name)
+		}
+		list = append(list, expr)
+	}
+	from := src.view + " t"
+	if req.Filter.Reveal {
+		list = append(list, "decode(a.bytes)::JSON AS values_a", "decode(b.bytes)::JSON AS values_b")
+		const once = " LEFT JOIN (SELECT address, any_value(bytes) AS bytes FROM blobs GROUP BY address) "
+		from += once + "a ON a.address = t.record_a" + once + "b ON b.address = t.record_b"
+	}
+	where := fmt.Sprintf("t.%s > %d AND t.%s <= %d", src.seq, req.After, src.seq, req.Until)
+	if req.Filter.Entity != nil {
+		where += " AND t." + src.entity + " = " + duck.Quote(*req.Filter.Entity)
+	}
+	order := strings.Split(src.order, ", ")
+	for i := range order {
+		order[i] = "t." + order[i]
+	}
+	return "SELECT " + strings.Join(list, ", ") + " FROM " + from + " WHERE " + where + " ORDER BY " + strings.Join(order, ", ")
+}
