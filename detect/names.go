@@ -19,9 +19,8 @@ type nameToken struct {
 
 // nameHit is a found name in the view.
 type nameHit struct {
-	s, e    int
-	lexicon bool // found by the lexicon, whole: what person spans are made of
-	guess   bool // an extension or a cue, not a known word
+	s, e int
+	conf float64
 }
 
 // joiner returns the size of a character that joins letters into one token.
@@ -75,7 +74,7 @@ func (x *lexed) groupNames() []nameHit {
 			}
 			end = e
 			if a.caps&capFirst != 0 || !x.ambiguousLower(i) {
-				out = append(out, nameHit{s: int(a.s), e: e})
+				out = append(out, nameHit{s: int(a.s), e: e, conf: nameConf})
 			}
 			break
 		}
@@ -118,7 +117,7 @@ func (x *lexed) lexiconNames() []nameHit {
 		}
 		if t.first == t.last {
 			if x.has(a, rName) && longEnough(x.str(a)) {
-				out = append(out, nameHit{s: t.s, e: t.e, lexicon: true})
+				out = append(out, nameHit{s: t.s, e: t.e, conf: nameConf})
 			}
 			continue
 		}
@@ -138,7 +137,7 @@ func longEnough(s string) bool {
 func (x *lexed) joinedName(t nameToken) (nameHit, bool) {
 	whole := strings.ReplaceAll(x.s[t.s:t.e], "’", "'")
 	if x.voc.rolesOf(whole)&rName != 0 {
-		return nameHit{s: t.s, e: t.e, lexicon: true}, true
+		return nameHit{s: t.s, e: t.e, conf: nameConf}, true
 	}
 	last := t.last
 	if s := x.str(x.atoms[last]); (s == "s" || s == "S") && x.s[x.atoms[last].s-1] != '-' {
@@ -154,7 +153,7 @@ func (x *lexed) joinedName(t nameToken) (nameHit, bool) {
 	if !known && !x.elided(t, last) {
 		return nameHit{}, false
 	}
-	return nameHit{s: t.s, e: int(x.atoms[last].e)}, true
+	return nameHit{s: t.s, e: int(x.atoms[last].e), conf: nameConf}, true
 }
 
 // elided recognises the family names that begin with a letter and an

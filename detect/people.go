@@ -8,56 +8,66 @@ const (
 	cuedConf     = 0.5 // words after a title or a cue
 )
 
+// walk goes over the atoms between name hits.
+type walk struct {
+	*lexed
+	out []nameHit
+	i   int // the next atom
+}
+
 // people adds to the name hits what stands beside and between them. The result
 // is sorted by start and does not overlap.
 func (x *lexed) people(hits []nameHit) []nameHit {
-	out := make([]nameHit, 0, len(hits)+8)
-	i, h := 0, 0
-	for h < len(hits) || i < len(x.atoms) {
-		if h < len(hits) && (i == len(x.atoms) || int(x.atoms[i].e) > hits[h].s) {
-			out = x.extendLeft(out, hits[h], i)
-			out = append(out, hits[h])
-			for i < len(x.atoms) && int(x.atoms[i].s) < hits[h].e {
-				i++
-			}
-			var next int
-			if h++; h < len(hits) {
-				next = hits[h].s
-			} else {
-				next = len(x.s)
-			}
-			for n := 0; n < 2 && i < len(x.atoms) && x.extends(i, out[len(out)-1].e); n++ {
-				t := x.tokenAt(i)
-				if t.e > next {
-					break
-				}
-				out = append(out, nameHit{s: t.s, e: t.e, guess: true})
-				i = t.last + 1
-			}
-			continue
+	w := &walk{lexed: x, out: make([]nameHit, 0, len(hits)+8)}
+	for k, h := range hits {
+		w.between(h.s)
+		w.out = x.extendLeft(w.out, h, w.i)
+		w.out = append(w.out, h)
+		for w.i < len(x.atoms) && int(x.atoms[w.i].s) < h.e {
+			w.i++
 		}
 		limit := len(x.s)
-		if h < len(hits) {
-			limit = hits[h].s
+		if k+1 < len(hits) {
+			limit = hits[k+1].s
 		}
-		if k := x.cued(i, limit); k > i {
-			for j := i + 1; j < k; j++ {
-				t := x.tokenAt(j)
-				out = append(out, nameHit{s: t.s, e: t.e, guess: true})
+		w.extendRight(limit)
+	}
+	w.between(len(x.s))
+	return w.out
+}
+
+// between reads the atoms that end at limit or before.
+func (w *walk) between(limit int) {
+	for w.i < len(w.atoms) && int(w.atoms[w.i].e) <= limit {
+		if k := w.cued(w.i, limit); k > w.i {
+			for j := w.i + 1; j < k; j++ {
+				t := w.tokenAt(j)
+				w.out = append(w.out, nameHit{t.s, t.e, cuedConf})
 				j = t.last
 			}
-			i = k
+			w.i = k
 			continue
 		}
-		if x.lowerPair(i, limit) {
-			a, b := x.atoms[i], x.atoms[i+1]
-			out = append(out, nameHit{s: int(a.s), e: int(a.e)}, nameHit{s: int(b.s), e: int(b.e)})
-			i += 2
+		if w.lowerPair(w.i, limit) {
+			a, b := w.atoms[w.i], w.atoms[w.i+1]
+			w.out = append(w.out, nameHit{int(a.s), int(a.e), nameConf}, nameHit{int(b.s), int(b.e), nameConf})
+			w.i += 2
 			continue
 		}
-		i++
+		w.i++
 	}
-	return out
+}
+
+// extendRight adds up to two capitalised words after the last hit.
+func (w *walk) extendRight(limit int) {
+	for n := 0; n < 2 && w.i < len(w.atoms) && w.extends(w.i, w.out[len(w.out)-1].e); n++ {
+		t := w.tokenAt(w.i)
+		if t.e > limit {
+			return
+		}
+		w.out = append(w.out, nameHit{t.s, t.e, extendedConf})
+		w.i = t.last + 1
+	}
 }
 
 // extendLeft adds the capitalised word before a hit; i is the hit's atom.
@@ -72,7 +82,7 @@ func (x *lexed) extendLeft(out []nameHit, h nameHit, i int) []nameHit {
 	if x.alnumBefore(int(a.s)) || a.s > 0 && joinsBefore(x.s, int(a.s)) {
 		return out
 	}
-	return append(out, nameHit{s: int(a.s), e: int(a.e), guess: true})
+	return append(out, nameHit{s: int(a.s), e: int(a.e), conf: extendedConf})
 }
 
 func joinsBefore(s string, p int) bool { return s[p-1] == '\'' || s[p-1] == '-' || s[p-1] == '@' }

@@ -237,7 +237,7 @@ func (n *number) published() string {
 // when a cue stands before it.
 func (n *number) national() (string, float64) {
 	d := n.digits
-	if len(d) > 12 || n.f.counted(n.s) || overlapAny(n.f.ids, n.s, n.e) || n.document() || n.blocked() || n.dated() {
+	if len(d) > 12 || n.f.counted(n.s) || overlapAny(n.f.ids, n.s, n.e) || n.document() || n.blocked() || n.dated() || n.zipCode() {
 		return "", 0
 	}
 	cue := n.f.cue(n.s)
@@ -302,7 +302,33 @@ func (n *number) tidy() bool {
 
 // grouped tells whether the digits are written in the groups of a telephone
 // number without a trunk prefix: three groups or more.
-func (n *number) grouped() bool { return n.m-n.k >= 2 && n.whole }
+func (n *number) grouped() bool {
+	a := n.f.atoms
+	if n.m-n.k < 2 || !n.whole {
+		return false
+	}
+	from := n.k
+	if n.s > 0 && n.f.s[n.s-1] == '(' {
+		from++ // the bracket sets the first group off
+	}
+	for i := from; i < n.m; i++ {
+		if n.f.s[a[i].e:a[i+1].s] != n.f.s[a[from].e:a[from+1].s] {
+			return false
+		}
+	}
+	return true
+}
+
+// zipCode tells whether the digits are an American postal code after its
+// state: MA 02110-1301.
+func (n *number) zipCode() bool {
+	a := n.f.atoms
+	if n.m != n.k+1 || a[n.k].len() != 5 || a[n.m].len() != 4 || n.f.s[a[n.k].e] != '-' || n.k == 0 {
+		return false
+	}
+	state := a[n.k-1]
+	return state.kind == aLetters && state.len() == 2 && state.caps&capAll != 0 && n.f.skipSpace(int(state.e)) == n.s
+}
 
 // dated tells whether the groups read as a date or an IP address.
 func (n *number) dated() bool {

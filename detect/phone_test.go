@@ -76,6 +76,8 @@ func TestPhoneForms(t *testing.T) {
 		{"BVN 22365348224", "NG", ""},
 		{"order 0712345678", "NG", ""},
 		{"0.12345678", "NG", ""},
+		{"Boston, MA 02110-1301", "DE", ""},
+		{"Clause 252.227-7013", "US", ""},
 	} {
 		if got := phone(t, c.text, c.jurisdiction); got != c.want {
 			t.Errorf("%q (%s): %q, want %q", c.text, c.jurisdiction, got, c.want)

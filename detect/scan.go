@@ -113,10 +113,7 @@ func plain(spans []vspan, category string, conf float64) []found {
 func nameFound(hits []nameHit) []found {
 	out := make([]found, len(hits))
 	for i, h := range hits {
-		out[i] = found{s: h.s, e: h.e, category: catName, conf: nameConf}
-		if h.guess {
-			out[i].conf = extendedConf
-		}
+		out[i] = found{s: h.s, e: h.e, category: catName, conf: h.conf}
 	}
 	return out
 }
