@@ -25,7 +25,7 @@ func (l *Ledger) catchUp(ctx context.Context, db *duck.DB) error {
 	}
 	if l.state == nil {
 		l.cache.reset()
-		if l.state, err = l.load(ctx, db); err != nil {
+		if l.state, err = l.load(ctx, db, end); err != nil {
 			l.state = nil
 			return err
 		}
@@ -108,9 +108,6 @@ func (l *Ledger) continues(ctx context.Context, db *duck.DB, end ending) bool {
 	})
 	return err == nil && same
 }
-
-// load folds from empty. It is the place where a quicker start may come from.
-func (l *Ledger) load(context.Context, *duck.DB) (*state, error) { return newState(), nil }
 
 // foldChunk is how many events are read at a time: a query over all of them
 // would sort and hold the whole log.

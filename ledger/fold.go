@@ -102,19 +102,17 @@ func (s *state) applyStored(e *Event, b storedBody) error {
 	}
 	if i, ok := s.recIdx[id]; ok { // stored again after its values were erased
 		r := &s.recs[i]
-		r.seq, r.event, r.content, r.erased = e.seq, eventAddress(e.id), b.content, false
+		r.seq, r.content, r.erased = e.seq, b.content, false
 		s.recordRow(i)
 		return nil
 	}
 	i := int32(len(s.recs)) //nolint:gosec // bounded by the number of events
 	typ := s.words.put(b.entityType)
 	s.recs = append(s.recs, record{
-		id: id, event: eventAddress(e.id), content: b.content, seq: e.seq, labelPos: -1, ent: -1, typ: typ,
+		id: id, content: b.content, seq: e.seq, labelPos: -1, ent: -1, typ: typ,
 	})
 	s.recIdx[id] = i
 	s.byType[typ] = append(s.byType[typ], i)
-	d := s.digest[typ]
-	s.digest[typ] = blake3.Sum256(append(d[:], id[:]...))
 	s.pending = append(s.pending, i)
 	return nil
 }
@@ -203,7 +201,7 @@ func (s *state) applyDecision(e *Event, b decisionBody) error {
 	}
 	undone := false
 	if e.supersedes != "" {
-		if t, ok := s.events[eventAddress(e.supersedes)]; ok {
+		if t, ok := s.eventIndex()[eventAddress(e.supersedes)]; ok {
 			undone = s.joins(t)
 			d.replaces = t
 			s.decs[t].replaced = i
@@ -216,10 +214,23 @@ func (s *state) applyDecision(e *Event, b decisionBody) error {
 	return nil
 }
 
-// index puts a decision into the look-ups.
+// index puts a decision into the look-ups that exist and to its records.
 func (s *state) index(i int32) {
 	d := &s.decs[i]
-	s.events[d.event] = i
+	if s.events != nil {
+		s.events[d.event] = i
+	}
+	if s.public != nil {
+		s.indexPublic(i)
+	}
+	s.recs[d.a].decs = append(s.recs[d.a].decs, i)
+	if d.b != d.a {
+		s.recs[d.b].decs = append(s.recs[d.b].decs, i)
+	}
+}
+
+func (s *state) indexPublic(i int32) {
+	d := &s.decs[i]
 	s.subject[pairKey{d.public, d.a, d.b}] = i
 	if head, ok := s.public[d.public]; ok {
 		last := s.decs[head].lastPub
@@ -228,10 +239,29 @@ func (s *state) index(i int32) {
 	} else {
 		s.public[d.public] = i
 	}
-	s.recs[d.a].decs = append(s.recs[d.a].decs, i)
-	if d.b != d.a {
-		s.recs[d.b].decs = append(s.recs[d.b].decs, i)
+}
+
+// lookups makes the look-ups by public id and subject.
+func (s *state) lookups() {
+	if s.public != nil {
+		return
 	}
+	s.public = make(map[address]int32, len(s.decs))
+	s.subject = make(map[pairKey]int32, len(s.decs))
+	for i := range s.decs {
+		s.indexPublic(int32(i)) //nolint:gosec // bounded by the number of events
+	}
+}
+
+// eventIndex is the look-up by event id.
+func (s *state) eventIndex() map[address]int32 {
+	if s.events == nil {
+		s.events = make(map[address]int32, len(s.decs))
+		for i := range s.decs {
+			s.events[s.decs[i].event] = int32(i) //nolint:gosec // bounded by the number of events
+		}
+	}
+	return s.events
 }
 
 // relink brings the entities up to a new decision; undone says that the one it

@@ -285,6 +285,7 @@ func (h *history) checkEnd() {
 	rows, err := h.l.Dump(h.ctx)
 	h.must(err)
 	before := h.answers()
+	h.l.LoadProjections() // what follows is answered from the tables, not from the log
 	h.must(h.l.Rebuild(h.ctx))
 	again, err := h.l.Dump(h.ctx)
 	h.must(err)

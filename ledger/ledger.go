@@ -41,10 +41,11 @@ type Ledger struct {
 	opts  Options
 	store *duck.Store
 
-	mu    sync.Mutex // held for a unit of work: state, caches and file belong to it
-	state *state     // nil when it must be folded again
-	cache cache
-	fresh bool // the file was opened since the last unit: others may have appended
+	mu       sync.Mutex // held for a unit of work: state, caches and file belong to it
+	state    *state     // nil when it must be folded again
+	cache    cache
+	verified int64 // logs of up to this many events are folded and checked at opening
+	fresh    bool  // the file was opened since the last unit: others may have appended
 }
 
 // Open checks the URI and its folder; the file itself is opened, or made, by
@@ -67,7 +68,7 @@ func Open(uri string, opts Options) (*Ledger, error) {
 	if opts.Threads == 0 {
 		opts.Threads = 1
 	}
-	l := &Ledger{opts: opts}
+	l := &Ledger{opts: opts, verified: verifiedOpening}
 	l.store, err = duck.OpenStore(path, duck.Options{
 		Wait: opts.Wait, MemoryMB: opts.MemoryMB, Threads: opts.Threads, Fault: opts.Fault,
 		OnOpen: l.opened,

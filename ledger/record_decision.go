@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"context"
 	"slices"
 	"strings"
 
@@ -134,6 +135,7 @@ func (u *unit) recordVerdict(v *verdict, run string, withheld string) (int32, er
 	if err != nil {
 		return -1, err
 	}
+	s.lookups()
 	_, public := s.publicAddress(v.id, true)
 	current, known := s.subject[pairKey{public, v.a, v.b}]
 	replaces := v.replaces
@@ -184,7 +186,11 @@ func (u *unit) store(r *row, entityType string) (int32, error) {
 		if !s.recs[i].erased {
 			return i, nil
 		}
-		supersedes = eventPrefix + s.recs[i].event.hex()
+		old, err := readEvent(context.Background(), u.db, s.recs[i].seq)
+		if err != nil {
+			return -1, err
+		}
+		supersedes = old.id
 	}
 	body := make([]byte, 0, 128+len(entityType))
 	body = append(append(body, `{"content":"`...), r.content.hex()...)
@@ -289,13 +295,17 @@ func (s *state) everyRecord(typ uint16, n int) runList {
 
 // digestOf is the digest of the first n record ids of a type.
 func (s *state) digestOf(typ uint16, n int) string {
-	if n == len(s.byType[typ]) {
-		return s.digest[typ].hex()
+	d := s.digest[typ]
+	if d.n > n {
+		d = running{}
 	}
-	var d address
-	for _, i := range s.byType[typ][:n] {
+	for _, i := range s.byType[typ][d.n:n] {
 		id := s.recs[i].id
-		d = blake3.Sum256(append(d[:], id[:]...))
+		d.sum = blake3.Sum256(append(d.sum[:], id[:]...))
 	}
-	return d.hex()
+	d.n = n
+	if n >= s.digest[typ].n {
+		s.digest[typ] = d
+	}
+	return d.sum.hex()
 }

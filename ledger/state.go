@@ -22,13 +22,15 @@ type state struct {
 	recs   []record
 	recIdx map[address]int32
 	byType map[uint16][]int32 // records of a type in stored order
-	digest map[uint16]address // running digest of byType's record ids
+	digest map[uint16]running // running digest of byType's record ids
 
 	decs    []decision
+	foreign map[address]string
+	// Look-ups over decs, made when first needed: opening a large ledger to
+	// read one entity needs none of them.
 	subject map[pairKey]int32 // last decision of a (public id, record a, record b)
 	public  map[address]int32 // first decision of a public id
 	events  map[address]int32 // decision of an event id
-	foreign map[address]string
 
 	runs   []run
 	runIdx map[address]int32
@@ -58,7 +60,6 @@ type address [32]byte
 
 type record struct {
 	id       address
-	event    address
 	content  address
 	seq      int64
 	labelPos int64 // position in its list; -1 none
@@ -103,6 +104,12 @@ type other struct {
 	replaced bool
 }
 
+// running is a digest over the first n records of a type.
+type running struct {
+	n   int
+	sum address
+}
+
 // chain is the versions of one thing that observations joined.
 type chain struct {
 	members []int32
@@ -124,8 +131,8 @@ type operatorEdge struct {
 func newState() *state {
 	return &state{
 		link: zeroLink, words: newInterner(),
-		recIdx: map[address]int32{}, byType: map[uint16][]int32{}, digest: map[uint16]address{},
-		subject: map[pairKey]int32{}, public: map[address]int32{}, events: map[address]int32{}, foreign: map[address]string{},
+		recIdx: map[address]int32{}, byType: map[uint16][]int32{}, digest: map[uint16]running{},
+		foreign: map[address]string{},
 		runIdx: map[address]int32{}, others: map[string]other{},
 		chainOf: map[int32]int32{}, versions: map[int32][]int32{},
 		ops: map[[2]int32]operatorEdge{}, sameOf: map[int32][]int32{},
@@ -208,6 +215,7 @@ func (s *state) publicID(i int32) string {
 // rowsOf lists the decisions of a public id in recorded order.
 func (s *state) rowsOf(id string) []int32 {
 	prefix, a := s.publicAddress(id, false)
+	s.lookups()
 	i, ok := s.public[a]
 	if !ok || s.decs[i].prefix != prefix {
 		return nil
