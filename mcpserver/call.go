@@ -217,7 +217,9 @@ func withProgress(ctx context.Context, req *mcp.CallToolRequest) context.Context
 }
 
 // Ask calls a tool for its answer alone, unsigned, as other surfaces of the
-// same program do. The error is a *fault.Error.
+// same program do. The answer is as parsed from its JSON: objects are
+// *canon.Object, arrays []any, numbers canon.Number. The error is a
+// *fault.Error.
 func (s *Server) Ask(ctx context.Context, name string, args *canon.Object) (*canon.Object, error) {
 	i, ok := s.rank[name]
 	if !ok {
@@ -236,7 +238,15 @@ func (s *Server) Ask(ctx context.Context, name string, args *canon.Object) (*can
 	if err != nil {
 		return nil, s.tell(ctx, name, err)
 	}
-	return answerObject(value)
+	b, err := canon.Compact(value)
+	if err != nil {
+		return nil, s.tell(ctx, name, err)
+	}
+	o, err := canon.ParseObject(b, canon.Limits{Depth: 1 << 16})
+	if err != nil {
+		return nil, s.tell(ctx, name, err)
+	}
+	return o, nil
 }
 
 // Serves reports whether a tool is there.

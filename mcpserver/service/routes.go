@@ -2,7 +2,9 @@ package service
 
 import (
 	"context"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/arche-ledger/arche/internal/canon"
@@ -42,7 +44,12 @@ func (s *service) allRoutes() []route {
 		{"POST /extract", "extract", []mcpserver.Arg{
 			text, {Name: "entity_types", Kind: mcpserver.Texts, Nullable: true}, backend("auto"),
 		}, s.extract},
-		{"POST /places", "places", []mcpserver.Arg{text}, s.tool("extract_places")},
+		{"POST /deidentify", "deidentify", []mcpserver.Arg{
+			text, nullable("jurisdiction"), backend("auto"), nullable("statute"),
+			{Name: "method", Kind: mcpserver.Enum, Enum: []string{"statute"}, Default: "statute"},
+			{Name: "store", Kind: mcpserver.Bool, Default: false},
+		}, s.deidentify},
+		{"POST /places", "places", []mcpserver.Arg{text}, s.places},
 		{"POST /compare", "compare", []mcpserver.Arg{
 			{Name: "a", Kind: mcpserver.Object, Required: true}, {Name: "b", Kind: mcpserver.Object, Required: true},
 			{Name: "entity", Kind: mcpserver.Text, Default: "person"}, nullable("jurisdiction"), backend("basic"),
@@ -131,6 +138,78 @@ func (s *service) extract(ctx context.Context, a *mcpserver.Args) (*canon.Object
 		return nil, err
 	}
 	return canon.Obj("backend", "basic", "count", found.Value("count"), "entities", found.Value("entities")), nil
+}
+
+// deidentify is guarded_scan for one text: refused when that refuses, because a
+// half-redacted text is worse than none.
+func (s *service) deidentify(ctx context.Context, a *mcpserver.Args) (*canon.Object, error) {
+	if a.Given("statute") {
+		return nil, fault.New(fault.Invalid, "the statute is the operator's choice").WithHint("set ARCHE_STATUTE, or name a jurisdiction")
+	}
+	args := canon.Obj("text", a.Text("text"))
+	if a.Given("jurisdiction") {
+		args.Set("jurisdiction", a.Text("jurisdiction"))
+	}
+	scan, err := s.opts.Server.Ask(ctx, "guarded_scan", args)
+	if err != nil {
+		return nil, err
+	}
+	if scan.Value("denied") == true {
+		return nil, fault.New(fault.Refused, "%s", canon.Text(scan.Value("reason")))
+	}
+	fields, byCategory := listOf(scan, "fields"), map[string]int{}
+	for _, f := range fields {
+		byCategory[canon.Text(f.Value("category"))]++
+	}
+	counts := canon.Obj()
+	for _, category := range slices.Sorted(maps.Keys(byCategory)) {
+		counts.Set(category, byCategory[category])
+	}
+	coverage, _ := scan.Value("coverage").(*canon.Object)
+	return canon.Obj("text", scan.Value("redacted_text"), "decision_id", nil,
+		"jurisdiction", coverage.Value("jurisdiction"), "statute", coverage.Value("statute_id"),
+		"backend", "basic", "model", nil, "method", a.Text("method"), "count", len(fields), "by_category", counts,
+		"spans", scan.Value("fields"), "record", nil, "recorded", s.opts.Server.Serves("decision")), nil
+}
+
+// places is extract_places with the text of each mention: the caller sent it.
+func (s *service) places(ctx context.Context, a *mcpserver.Args) (*canon.Object, error) {
+	found, err := s.opts.Server.Ask(ctx, "extract_places", a.Filled())
+	if err != nil {
+		return nil, err
+	}
+	runes := []rune(a.Text("text"))
+	mentions := []any{}
+	for _, m := range listOf(found, "places") {
+		start, end := offset(m, "start"), offset(m, "end")
+		if start < 0 || end < start || end > len(runes) {
+			return nil, fault.New(fault.Internal, "a place outside its text")
+		}
+		m = m.Clone()
+		m.Set("text", string(runes[start:end]))
+		mentions = append(mentions, m)
+	}
+	return canon.Obj("count", len(mentions), "mentions", mentions, "pack", found.Value("pack")), nil
+}
+
+// listOf is a list of objects in an answer.
+func listOf(o *canon.Object, key string) []*canon.Object {
+	var out []*canon.Object
+	list, _ := o.Value(key).([]any)
+	for _, e := range list {
+		if item, ok := e.(*canon.Object); ok {
+			out = append(out, item)
+		}
+	}
+	return out
+}
+
+// offset is an integer of an answer, -1 when it is none.
+func offset(o *canon.Object, key string) int {
+	if n, ok := o.Value(key).(canon.Number); ok {
+		return int(n.Float())
+	}
+	return -1
 }
 
 // compare decides on one pair. It is never recorded: a pair that is to be kept

@@ -40,7 +40,8 @@ func start(t *testing.T, opts service.Options) (*httptest.Server, *resolve.Resul
 	if err != nil {
 		t.Fatal(err)
 	}
-	opts.Server = mcpserver.New(mcpserver.Options{Ledger: l})
+	protection := mcpserver.NewProtection(mcpserver.ProtectOptions{HashKey: "demo-key", Ledger: l})
+	opts.Server = mcpserver.New(mcpserver.Options{Ledger: l, Protection: protection})
 	srv := httptest.NewServer(service.New(opts))
 	t.Cleanup(srv.Close)
 	return srv, res
@@ -122,6 +123,43 @@ func TestCompare(t *testing.T) {
 	o := object(t, got)
 	if o.Value("recorded") != false || o.Value("identity") == nil || !strings.Contains(canon.Text(o.Value("decision_id")), ":sha256:") {
 		t.Errorf("answer %s", got)
+	}
+}
+
+const note = "Patient Casey Example (NIN 12345678901) called from 0803 555 7890."
+
+func TestProtectionRoutes(t *testing.T) {
+	srv, _ := start(t, service.Options{})
+	ask := func(path, body string, code int) *canon.Object {
+		t.Helper()
+		got, b := fetch(t, srv, "POST", path, body)
+		if got != code {
+			t.Fatalf("%s: %d %s", path, got, b)
+		}
+		return object(t, b)
+	}
+	found := ask("/detect", `{"text":"`+note+`","jurisdiction":"NG"}`, 200)
+	first, _ := found.Value("detections").([]any)[0].(*canon.Object)
+	if found.Value("count") != canon.Number("2") || first.Value("category") != "PII-2-NIN" || first.Value("detector") == "" {
+		t.Errorf("detect: %v", first)
+	}
+	redacted := ask("/deidentify", `{"text":"`+note+`","jurisdiction":"NG"}`, 200)
+	want := "Patient Casey Example (NIN [NIN:de11776532b6f1b0]) called from [PHONE:53bb10448ce546a9]."
+	if redacted.Value("text") != want || redacted.Value("statute") != "NDPA-2023" || redacted.Value("count") != canon.Number("2") {
+		t.Errorf("deidentify: %v", redacted.Value("text"))
+	}
+	refused := ask("/deidentify", `{"text":"`+note+`","jurisdiction":"US"}`, 400)
+	if !strings.Contains(canon.Text(refused.Value("detail")), "US") && refused.Value("detail") == "" {
+		t.Errorf("deidentify without a statute: %v", refused.Value("detail"))
+	}
+	places := ask("/places", `{"text":"Send it from 123 Maple Street to 124 Elim Street. É"}`, 200)
+	mention, _ := places.Value("mentions").([]any)[0].(*canon.Object)
+	if mention.Value("text") != "123 Maple Street" || mention.Value("role") != "origin" {
+		t.Errorf("places: %v", mention)
+	}
+	entities := ask("/extract", `{"text":"Adesola Okonkwo of Kijani Tea Exporters Ltd, Nairobi"}`, 200)
+	if entities.Value("backend") != "basic" || entities.Value("count") == canon.Number("0") {
+		t.Errorf("extract: %v", entities.Value("count"))
 	}
 }
 
@@ -244,7 +282,7 @@ func TestCapabilitiesNamesRoutes(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []string{
-		"GET /livez", "GET /capabilities", "POST /detect", "POST /extract", "POST /places", "POST /compare",
+		"GET /livez", "GET /capabilities", "POST /detect", "POST /extract", "POST /deidentify", "POST /places", "POST /compare",
 		"GET /decision/{decision_id}", "GET /explain/{decision_id}", "GET /replay/{decision_id}",
 		"GET /entities", "GET /cases", "GET /path",
 	}
