@@ -110,9 +110,6 @@ func (u *unit) commit(ctx context.Context) error {
 	if err := u.l.store.Remember(logMain, u.seq, u.link); err != nil {
 		return fmt.Errorf("append: %w", err)
 	}
-	// The unit is durable. A checkpoint that fails loses nothing; when it is
-	// fatal the store closes the file and the next call opens it again.
-	_, _ = u.l.store.Settle(ctx, u.db, false)
 	return nil
 }
 

@@ -375,3 +375,26 @@ func byMembers(list []any) []any {
 	})
 	return out
 }
+
+// Play plays a vector without comparing and returns every answer, an error as
+// {"error": message}.
+func (v *Vector) Play(call Call) ([]any, error) {
+	var answers []any
+	for n, s := range v.Steps {
+		args, err := fill(s.Args, answers)
+		if err != nil {
+			return answers, fmt.Errorf("step %d (%s): %w", n, s.Tool, err)
+		}
+		got, err := call(s.Tool, args.(*canon.Object))
+		if err != nil {
+			answers = append(answers, canon.Obj("error", err.Error()))
+			continue
+		}
+		plain, err := plainOf(got)
+		if err != nil {
+			return answers, err
+		}
+		answers = append(answers, plain)
+	}
+	return answers, nil
+}

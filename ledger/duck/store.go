@@ -267,6 +267,7 @@ func (s *Store) due() bool {
 // waits and this one had its share, else until it has been idle for a lease.
 func (s *Store) schedule() {
 	if time.Since(s.since) >= s.opts.Lease && s.gate.waited() {
+		_, _ = s.Settle(context.Background(), s.db, false)
 		_ = s.release()
 		return
 	}
@@ -287,9 +288,7 @@ func (s *Store) idle() {
 		s.timer = time.AfterFunc(left, s.idle)
 		return
 	}
-	if !s.gate.waited() {
-		_, _ = s.Settle(context.Background(), s.db, false)
-	}
+	_, _ = s.Settle(context.Background(), s.db, false)
 	_ = s.release()
 }
 
