@@ -36,12 +36,12 @@ func rate(n int64, seconds float64) int64 {
 
 // quality is how right an answer is.
 type quality struct {
-	matches, review          int
-	precision, recall, f1    float64
-	surfaced                 float64 // recall of matches and reviews together
-	best                     float64 // F1 at the best cut of the score
-	bestAt                   float64
-	bestPrecision, bestRecal float64
+	matches, review           int
+	precision, recall, f1     float64
+	surfaced                  float64 // recall of matches and reviews together
+	best                      float64 // F1 at the best cut of the score
+	bestAt                    float64
+	bestPrecision, bestRecall float64
 }
 
 // grade compares edges with the truth. The best cut looks at the labels: it is a
@@ -72,7 +72,7 @@ func grade(edges []resolve.Edge, truth [][2]string) quality {
 			continue
 		}
 		if p, r, f := prf(shown, i+1, len(truth)); f > q.best {
-			q.best, q.bestAt, q.bestPrecision, q.bestRecal = f, e.Score, p, r
+			q.best, q.bestAt, q.bestPrecision, q.bestRecall = f, e.Score, p, r
 		}
 	}
 	q.precision, q.recall, q.f1 = prf(right, q.matches, len(truth))

@@ -40,21 +40,29 @@ func keysOf(i int, c column) []key {
 		}
 		return v
 	})
+	firstTwo := word("first two words", "list_slice(string_split(%s, ' '), 1, 2)", func(v string) string {
+		w := strings.SplitN(v, " ", 3)
+		return strings.Join(w[:min(2, len(w))], " ")
+	})
+	// split_part gives an empty text where there is no second word; as a key
+	// it would join all short values.
+	second := word("second word", "nullif(split_part(%s, ' ', 2), '')", func(v string) string {
+		if w := strings.SplitN(v, " ", 3); len(w) > 1 {
+			return w[1]
+		}
+		return ""
+	})
 	switch c.shape {
 	case shapeName:
-		return []key{simple, first, last, prefix}
+		return []key{simple, firstTwo, first, second, last, prefix}
 	case shapeNamePart:
 		return []key{simple, prefix}
 	case shapeAddress:
-		firstTwo := word("first two words", "list_slice(string_split(%s, ' '), 1, 2)", func(v string) string {
-			w := strings.SplitN(v, " ", 3)
-			return strings.Join(w[:min(2, len(w))], " ")
-		})
 		lastTwo := word("last two words", "list_slice(string_split(%s, ' '), -2, -1)", func(v string) string {
 			w := strings.Split(v, " ")
 			return strings.Join(w[max(0, len(w)-2):], " ")
 		})
-		return []key{simple, firstTwo, lastTwo, last}
+		return []key{simple, firstTwo, lastTwo, first, second, last}
 	case shapeDistance:
 		grid := func(label, digits string) key {
 			return key{i, label, func(side string) string {
@@ -77,7 +85,7 @@ type Rule struct {
 // Limits of the derived rules.
 const (
 	maxRules       = 16
-	minBudget      = 50_000 // candidate pairs that a list of any size may cost
+	minBudget      = 100_000 // candidate pairs that a list of any size may cost
 	budgetPerRow   = 1
 	costSampleRows = 50_000 // rows a side that costs are counted on
 )
@@ -163,7 +171,7 @@ func (s *survey) combinations(keys []key) (singles, pairs []costed) {
 }
 
 // singleShare is the part of the budget that one single key may cost, inverse.
-const singleShare = 8
+const singleShare = 4
 
 // widen orders pairs of keys so that each pair of columns is tried once, with
 // its cheapest keys, before any is tried again with wider ones.

@@ -258,7 +258,9 @@ func hashKeys(values [][]uint64, keys []key, i int, c column, rec *canon.Object)
 		case c.shape == shapeDistance:
 			h = gridHash(rec, c, k > 0 && keys[k-1].column == i)
 		case v != "":
-			h = hashText(keys[k].cut(v))
+			if cut := keys[k].cut(v); cut != "" {
+				h = hashText(cut)
+			}
 		}
 		values[k] = append(values[k], h)
 	}
