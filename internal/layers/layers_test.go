@@ -21,11 +21,12 @@ const module = "github.com/arche-ledger/arche/"
 // all but packs may import nothing else of ours.
 var allowed = map[string][]string{
 	"cmd":              {"*"},
-	"mcpserver":        {"ledger", "ledger/documents", "resolve", "detect", "jurisdiction", "packs", "attest"},
+	"mcpserver":        {"mcpserver/hosts", "ledger", "ledger/documents", "resolve", "detect", "jurisdiction", "packs", "attest"},
 	"mcpserver/hosts":  {},
 	"ledger":           {"ledger/duck", "resolve", "packs", "attest"},
 	"ledger/duck":      {},
 	"ledger/documents": {"ledger"},
+	"ledger/audit":     {"ledger", "ledger/duck", "ledger/export", "resolve", "packs", "attest"},
 	"ledger/export":    {"ledger", "ledger/duck", "resolve", "packs", "attest"},
 	"ledger/fsck":      {"ledger", "ledger/duck", "resolve", "packs", "attest"},
 	"resolve":          {"packs"},
