@@ -112,7 +112,7 @@ func (s *worldScan) tryAll(patterns []int, local mask, cue *cueFollower, at int)
 	}
 	near := cue.near(at)
 	for _, i := range patterns {
-		if local.has(i) || near.has(i) {
+		if local.has(i) || near.has(i) || s.ends[i] > 0 && at-s.ends[i] <= listGap {
 			s.try(s.w.patterns[i], at)
 		}
 	}
@@ -132,7 +132,8 @@ func (s *worldScan) try(p *idPattern, at int) {
 		return
 	}
 	order, conf := p.index, p.Confidence
-	if p.cues.before(x.view, at, p.Gap) {
+	listed := s.ends[p.index] > 0 && at-s.ends[p.index] <= listGap // "SSN 219-09-9999, 987-65-4321"
+	if listed || p.cues.before(x.view, at, p.Gap) {
 		if !valid {
 			conf -= 0.15
 		}
@@ -153,6 +154,8 @@ type mask [4]uint64
 func (m *mask) add(i int) { m[i>>6] |= 1 << (i & 63) }
 
 func (m *mask) has(i int) bool { return m[i>>6]&(1<<(i&63)) != 0 }
+
+const listGap = 6 // bytes between the values of a list under one cue
 
 const cueReach = 160 // bytes before a value in which its cue may begin
 

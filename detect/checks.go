@@ -42,6 +42,7 @@ var checks = map[string]func(string) bool{
 	"cnpj":       func(s string) bool { return cnpjDigits(s) && !repeated(s) },
 	"ric_cn":     residentChina,
 	"aba":        func(s string) bool { return weightedSum(s, "371371371")%10 == 0 && num(s) > 0 },
+	"lettered":   func(s string) bool { return digitsIn(s) < len(s) },
 	"mixed":      func(s string) bool { return strings.ContainsAny(s, "0123456789") },
 	"not_all":    func(s string) bool { return !repeated(s) },
 	"vat":        vatNumber,

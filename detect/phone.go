@@ -27,6 +27,7 @@ type phones struct {
 	*lexed
 	region  string // whose national numbers count
 	blocked []vspan
+	noTrunk bool    // its national numbers begin with no zero
 	ids     []vspan // identifiers of the jurisdiction's own pack
 	out     []found
 }
@@ -35,6 +36,9 @@ var phoneCues = sync.OnceValue(func() *cues { return compileCues(packs.PhoneCues
 
 func (x *lexed) phones(region string, blocked, ids []vspan) []found {
 	f := &phones{lexed: x, region: region, blocked: blocked, ids: ids}
+	if p := numbering().region[region]; p != nil {
+		f.noTrunk = p.Trunk != "0"
+	}
 	next := 0
 	for _, n := range x.nums {
 		i := int(n)
@@ -93,7 +97,7 @@ func (f *phones) cluster(i, j int) {
 	for k := i; k <= j; k++ {
 		a := f.atoms[k]
 		plus := a.s > 0 && f.s[a.s-1] == '+'
-		if k != first && !plus && (f.s[a.s] != '0' || a.len() == 1) {
+		if k != first && !plus && !f.mayBegin(a) {
 			continue
 		}
 		last, longest, digits := k-1, -1, 0
@@ -117,7 +121,7 @@ func (f *phones) cluster(i, j int) {
 			if digits < minPhone {
 				break
 			}
-			if f.alnumAt(int(f.atoms[m].e)) || !whole && !plus && (f.s[a.s] != '0' || a.len() == 1) {
+			if f.alnumAt(int(f.atoms[m].e)) || !whole && !plus && !f.mayBegin(a) {
 				continue
 			}
 			if h, ok := f.judge(k, m, whole); ok {
@@ -127,6 +131,12 @@ func (f *phones) cluster(i, j int) {
 			}
 		}
 	}
+}
+
+// mayBegin tells whether a number may begin with a group inside a longer run of
+// groups: with a trunk zero, or anywhere when the jurisdiction has none.
+func (f *phones) mayBegin(a atom) bool {
+	return a.len() > 1 && f.s[a.s] == '0' || f.noTrunk && a.len() >= 2 && a.len() <= 4
 }
 
 // judge decides the digits from atom k to atom m. whole is true when they are
@@ -185,7 +195,7 @@ func (n *number) read() (e164 string, conf float64, known bool) {
 	if exit {
 		d = d[2:]
 	}
-	if n.plus || exit && n.tidy() && !n.f.counted(n.s) {
+	if n.plus || exit && n.tidy() && !n.f.counted(n.s) && !n.blocked() {
 		if e := publishedInternational(d); e != "" {
 			return e, phoneConf, !exit
 		}
@@ -195,7 +205,7 @@ func (n *number) read() (e164 string, conf float64, known bool) {
 			}
 		}
 	}
-	if len(n.digits) <= maxPhone && (n.whole || d[0] == '0') && !n.blocked() {
+	if len(n.digits) <= maxPhone && (n.whole || n.digits[0] == '0') && !n.blocked() {
 		if e := n.published(); e != "" {
 			return e, phoneConf, true
 		}
@@ -219,7 +229,7 @@ func (n *number) published() string {
 	if e := mobiles().byRegion[region].local(d); e != "" {
 		return e
 	}
-	if d[0] != '0' || n.document() || n.f.counted(n.s) || overlapAny(n.f.ids, n.s, n.e) {
+	if d[0] != '0' || !n.whole && !n.uniform(n.k) || n.document() || n.f.counted(n.s) || overlapAny(n.f.ids, n.s, n.e) {
 		return ""
 	}
 	for _, p := range mobiles().byLocal[len(d)] {
@@ -303,20 +313,35 @@ func (n *number) tidy() bool {
 // grouped tells whether the digits are written in the groups of a telephone
 // number without a trunk prefix: three groups or more.
 func (n *number) grouped() bool {
-	a := n.f.atoms
-	if n.m-n.k < 2 || !n.whole {
+	if n.m-n.k < 2 || !n.whole && !n.apart() {
 		return false
 	}
 	from := n.k
 	if n.s > 0 && n.f.s[n.s-1] == '(' {
 		from++ // the bracket sets the first group off
 	}
+	return n.uniform(from)
+}
+
+// uniform tells whether one separator joins all groups from atom from on.
+func (n *number) uniform(from int) bool {
+	a := n.f.atoms
 	for i := from; i < n.m; i++ {
 		if n.f.s[a[i].e:a[i+1].s] != n.f.s[a[from].e:a[from+1].s] {
 			return false
 		}
 	}
 	return true
+}
+
+// apart tells whether the groups stand apart from the digits around them: the
+// separators on both sides differ from those within.
+func (n *number) apart() bool {
+	a := n.f.atoms
+	inner := n.f.s[a[n.m-1].e:a[n.m].s]
+	before := n.k == 0 || a[n.k-1].kind != aDigits || n.f.s[a[n.k-1].e:a[n.k].s] != inner
+	after := n.m+1 == len(a) || a[n.m+1].kind != aDigits || n.f.s[a[n.m].e:a[n.m+1].s] != inner
+	return before && after
 }
 
 // zipCode tells whether the digits are an American postal code after its

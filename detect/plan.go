@@ -70,10 +70,19 @@ const minSubscriber = 5 // digits after the calling code of the shortest number 
 // loose takes a number without the trunk prefix too, and one whose length is
 // possible though no range is known to hold it.
 func (ps *plans) inRegion(region, d string, loose bool) string {
-	p := ps.region[region]
-	if p == nil {
+	home := ps.region[region]
+	if home == nil {
 		return ""
 	}
+	for _, p := range ps.code[home.Code] { // regions of one code call each other alike
+		if e := p.read(d, loose); e != "" {
+			return e
+		}
+	}
+	return ""
+}
+
+func (p *plan) read(d string, loose bool) string {
 	if p.Trunk != "" && strings.HasPrefix(d, p.Trunk) {
 		if rest := d[len(p.Trunk):]; p.national().MatchString(rest) {
 			return "+" + p.Code + rest

@@ -133,13 +133,13 @@ func (b *viewBuilder) noteJoin(i, end int) {
 	b.joined = isWordRune(p) && isWordRune(q)
 }
 
-// droppable tells whether r shows nothing: format characters, and the marks
-// that only select a glyph.
+// droppable tells whether r says nothing: format characters, marks that only
+// select a glyph, and frames around a character.
 func droppable(r rune) bool {
 	if r < 0xad {
 		return false
 	}
-	return unicode.Is(unicode.Cf, r) || r == 0x34f || r >= 0xfe00 && r <= 0xfe0f || r >= 0xe0100 && r <= 0xe01ef
+	return unicode.Is(unicode.Cf, r) || r == 0x34f || r >= 0x20dd && r <= 0x20e4 || r >= 0xfe00 && r <= 0xfe0f || r >= 0xe0100 && r <= 0xe01ef
 }
 
 // foldRune maps decimal digits and full-width forms to ASCII.
