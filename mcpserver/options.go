@@ -56,6 +56,7 @@ type Protection struct {
 	WithStatute   []string // jurisdictions that have one, sorted
 	Inferable     []string // jurisdictions that text can point at, sorted
 	NERConfigured bool     // a model proposes people, organisations and places
+	Documents     bool     // arche detect and redact read PDF, DOCX, HTML and e-mail
 }
 
 // withActor names who events of this call are by.

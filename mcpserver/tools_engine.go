@@ -90,7 +90,7 @@ func (s *Server) capabilities() *canon.Object {
 		"jurisdictions_with_a_statute", listOf(p.WithStatute),
 		"jurisdictions_inferable", listOf(p.Inferable),
 		"entity_packs", listOf(resolve.Entities()),
-		"extras", canon.Obj("detect", p.NERConfigured, "splink", true, "doc", false),
+		"extras", canon.Obj("detect", p.NERConfigured, "splink", true, "doc", p.Documents),
 		"attestation", signer,
 		"ledger", canon.Obj("configured", s.opts.Ledger != nil, "tools", ledgerTools),
 		"documents", canon.Obj("configured", len(documentTools) > 0, "tools", documentTools),
@@ -153,7 +153,7 @@ func (s *Server) whyUnresolvedTool() Tool {
 		},
 		Hints: Query,
 		Handler: func(ctx context.Context, a *Args) (any, error) {
-			return resolve.WhyUnresolved(ctx, a.Object("record_a"), a.Object("record_b"), a.Text("entity"), s.opts.PackVersion)
+			return resolve.WhyUnresolvedWith(ctx, a.Object("record_a"), a.Object("record_b"), a.Text("entity"), s.opts.PackVersion, s.opts.Engine)
 		},
 	}
 }
@@ -176,7 +176,7 @@ func checkNamesTool() Tool {
 		},
 		Hints: Query,
 		Handler: func(_ context.Context, a *Args) (any, error) {
-			return resolve.CheckNames(a.Text("name_a"), a.Text("name_b")), nil
+			return resolve.CheckNamesWith(s.opts.Engine, a.Text("name_a"), a.Text("name_b"))
 		},
 	}
 }

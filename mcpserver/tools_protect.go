@@ -66,6 +66,7 @@ func NewProtection(o ProtectOptions) *Protection {
 		Statutes:    jurisdiction.Statutes(),
 		WithStatute: jurisdiction.WithStatute(),
 		Inferable:   jurisdiction.Inferable(),
+		Documents:   true,
 	}
 }
 
