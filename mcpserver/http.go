@@ -1,10 +1,12 @@
 package mcpserver
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
 	"errors"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -39,12 +41,40 @@ func (s *Server) HTTPHandler(opts HTTPOptions) http.Handler {
 			PropagateRequestCancellation: true,
 		})
 	mux := http.NewServeMux()
-	mux.Handle(opts.Path, protocol)
+	mux.Handle(opts.Path, s.checkedBody(protocol))
 	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = w.Write([]byte(`{"ok":true}` + "\n"))
 	})
 	return http.NewCrossOriginProtection().Handler(RequireToken(opts.Token, mux))
+}
+
+// checkedBody answers a body that is no message as the stdio transport answers
+// such a line, before the SDK would in words that quote it.
+func (s *Server) checkedBody(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodPost {
+			next.ServeHTTP(w, r)
+			return
+		}
+		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxBody))
+		if err != nil {
+			var large *http.MaxBytesError
+			if errors.As(err, &large) {
+				http.Error(w, "the body is larger than the limit of 32 MiB", http.StatusRequestEntityTooLarge)
+			}
+			return
+		}
+		if _, bad := decodeLine(line{data: bytes.TrimSpace(body)}); bad != nil {
+			s.log.WarnContext(r.Context(), "refused a request body", slog.String("reason", bad.Message))
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(http.StatusBadRequest)
+			_, _ = w.Write(append(bad.line(), '\n'))
+			return
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		next.ServeHTTP(w, r)
+	})
 }
 
 // RequireToken refuses requests without the bearer token, but for GET /livez.
