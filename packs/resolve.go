@@ -1,6 +1,8 @@
 package packs
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -13,6 +15,13 @@ import (
 type EntityPack struct {
 	Table    string                     `json:"table"` // frequency table, "" when the lists calibrate themselves
 	Versions map[string]json.RawMessage `json:"versions"`
+	Second   *SecondPack                `json:"v2"` // the list of the second engine, nil when it is the newest list
+}
+
+// SecondPack is a pack as the second engine compares it.
+type SecondPack struct {
+	Table       string          `json:"table"`
+	Comparators json.RawMessage `json:"comparators"`
 }
 
 // Comparators returns the comparator list of a pack version as JSON. A pack
@@ -67,7 +76,10 @@ func FindEntityPack(name string) (EntityPack, bool, error) {
 }
 
 // Synonym is a phrase and what it stands for.
-type Synonym struct{ Text, Canonical string }
+type Synonym struct {
+	Text, Canonical string
+	Final           bool // counts only at the end
+}
 
 // UnmarshalJSON reads a pair of texts.
 func (s *Synonym) UnmarshalJSON(data []byte) error {
@@ -191,4 +203,33 @@ var Orthographies = sync.OnceValues(func() (map[string]Orthography, error) {
 	var out map[string]Orthography
 	err := readResolveJSON("orthography.json", &out)
 	return out, err
+})
+
+// Extended is what the second engine reads beyond the published tables.
+type Extended struct {
+	Fillers       []string                       `json:"fillers"`       // values that stand for no value, in normal form
+	FieldFillers  []string                       `json:"field_fillers"` // the same, but not in names
+	Titles        []string                       `json:"titles"`        // words before a person's name
+	Aliases       map[string]map[string][]string `json:"aliases"`       // pack, field, other names of the field
+	Letters       map[string]string              `json:"letters"`       // letters of other alphabets in Latin letters
+	Words         map[string]string              `json:"words"`         // names of other alphabets in a known Latin spelling
+	LegalForms    []Synonym                      `json:"legal_forms"`
+	FinalForms    []Synonym                      `json:"final_forms"` // count only at the end of a name
+	FormRelations []FormRelation                 `json:"form_relations"`
+	Pin           string                         `json:"-"` // hash of the file
+}
+
+// ExtendedReading returns the tables of the second engine.
+var ExtendedReading = sync.OnceValues(func() (*Extended, error) {
+	out := new(Extended)
+	if err := readResolveJSON("extended.json", out); err != nil {
+		return nil, err
+	}
+	data, err := resolveFiles.ReadFile("data/resolve/extended.json")
+	if err != nil {
+		return nil, err
+	}
+	sum := sha256.Sum256(data)
+	out.Pin = "extended@" + hex.EncodeToString(sum[:8])
+	return out, nil
 })

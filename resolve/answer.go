@@ -21,6 +21,7 @@ func (r *run) result(ctx context.Context, pairs []surfaced) (*Result, error) {
 	}
 	res.Warnings = r.warnings()
 	res.IgnoredFields = r.ignoredFields()
+	res.ReadAs = r.plan.readAs(res.IgnoredFields)
 	const chunk = 256
 	var group errgroup.Group
 	group.SetLimit(workers())
@@ -88,6 +89,9 @@ func (r *run) pins() *canon.Object {
 	if r.store.tfPin != "" {
 		p.Set("tf", r.store.tfPin)
 	}
+	if r.plan.rarity.populationPin != "" {
+		p.Set("population", r.plan.rarity.populationPin)
+	}
 	if len(r.store.tables) > 0 {
 		codes := canon.NewObject()
 		for _, category := range slices.Sorted(maps.Keys(r.store.tables)) {
@@ -138,6 +142,9 @@ func (s *store) assets() *canon.Object {
 	}
 	if forms {
 		out.Set("legal_form", s.forms.pin)
+	}
+	if s.plan.v2 {
+		out.Set("reading", s.plan.reading.forms.pin)
 	}
 	return out
 }
@@ -268,6 +275,23 @@ func (r *run) ignoredFields() []string {
 
 func sortedKeys(set map[string]bool) []string { return slices.Sorted(maps.Keys(set)) }
 
+// readAs says which fields that the pack does not name are read as one that it
+// names.
+func (p *plan) readAs(ignored []string) *canon.Object {
+	out := canon.NewObject()
+	if !p.v2 {
+		return out
+	}
+	for _, f := range ignored {
+		for field, names := range p.reading.aliases[p.entity] {
+			if slices.Contains(names, f) {
+				out.Set(f, field)
+			}
+		}
+	}
+	return out
+}
+
 // reads are the fields that the comparators look at.
 func (p *plan) reads() map[string]bool {
 	out := make(map[string]bool)
@@ -297,6 +321,9 @@ func (r *Result) Answer() *canon.Object {
 	}
 	if len(r.IgnoredFields) > 0 {
 		out.Set("ignored_fields", r.IgnoredFields)
+	}
+	if r.ReadAs.Len() > 0 {
+		out.Set("read_as", r.ReadAs)
 	}
 	return out
 }

@@ -32,12 +32,13 @@ const (
 	kindTFToken
 	kindTokenSet
 	kindType
+	kindNumbers // of the second engine only
 	kindCount
 )
 
 var kindNames = [kindCount]string{
 	"address", "category", "code", "containment", "date", "email", "geo", "id", "legal_form", "name",
-	"phone", "placename", "postcode", "premises", "qualifier", "rival", "spec", "tftoken", "tokenset", "type",
+	"phone", "placename", "postcode", "premises", "qualifier", "rival", "spec", "tftoken", "tokenset", "type", "numbers",
 }
 
 func (k kind) String() string { return kindNames[k] }
@@ -90,19 +91,23 @@ var fieldDefaults = map[kind]string{
 
 // parseComparator reads one entry. Unknown keys are ignored here; they count in
 // the hash of the list.
-func parseComparator(spec *canon.Object) (comparator, error) {
+func parseComparator(spec *canon.Object, v2 bool) (comparator, error) {
 	c := comparator{rawColumn: -1, geo: -1, weighs: true}
 	name, _ := spec.Get("kind")
 	text, _ := name.(string)
 	found := false
-	for k, n := range kindNames {
+	known := kindNames[:]
+	if !v2 {
+		known = kindNames[:kindNumbers]
+	}
+	for k, n := range known {
 		if n == text {
 			c.kind, found = kind(k), true
 		}
 	}
 	if !found {
 		return c, fault.New(fault.Invalid, "unknown comparator kind %s; known kinds: %s",
-			canon.Repr(name), strings.Join(kindNames[:], ", "))
+			canon.Repr(name), strings.Join(known, ", "))
 	}
 	c.readField(spec)
 	if err := c.readFloor(spec); err != nil {

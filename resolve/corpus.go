@@ -104,6 +104,9 @@ func (c *Corpus) take(sd *side, rec *canon.Object, by int64) {
 	if t := c.plan.rarity.table; t != nil {
 		s.toks.weigh(t)
 	}
+	if t := c.plan.rarity.population; t != nil {
+		s.toks.weighBound(t)
+	}
 	for len(s.toks.rarity) < len(s.toks.text) {
 		s.toks.rarity = append(s.toks.rarity, 0)
 	}
@@ -296,6 +299,7 @@ func (c *Corpus) answer(r *run, w *scorer, newcomer *canon.Object, pairs []surfa
 	}
 	c.note(ignored, newcomer)
 	res.IgnoredFields = sortedKeys(ignored)
+	res.ReadAs = c.plan.readAs(res.IgnoredFields)
 	return res, nil
 }
 

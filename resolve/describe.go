@@ -86,6 +86,7 @@ var kindNotes = [kindCount]string{
 	kindTFToken:     "shared words, each counting by how rare it is",
 	kindTokenSet:    "share of the smaller name's words that the other has",
 	kindType:        "the type word in the name; shown as evidence",
+	kindNumbers:     "different numbers in the names hold the pair at review",
 }
 
 // described is one label of a pack's fields.

@@ -30,6 +30,9 @@ func (w *scorer) judge(i, j int32, threshold float64) (judged, error) {
 			v.weigh(c, s)
 		}
 	}
+	if w.p.v2 {
+		v.birthday()
+	}
 	if v.formConflict {
 		if v.idAgrees {
 			v.evidence.Set("legal_form_conflict_yielded", canon.Float(1))
@@ -89,6 +92,25 @@ func (v *verdict) weigh(c int, s float64) {
 	}
 	if cmp.distinctive {
 		v.distinguish(cmp, s)
+	}
+}
+
+// birthday makes a whole date and a name that both agree distinctive together.
+func (v *verdict) birthday() {
+	name, day := 0.0, false
+	for c, s := range v.w.sims {
+		if math.IsNaN(s) {
+			continue
+		}
+		switch v.w.p.comps[c].kind {
+		case kindName:
+			name = max(name, s)
+		case kindDate:
+			day = day || s == 1
+		}
+	}
+	if day && name >= nameMatch {
+		v.distinctive = 1
 	}
 }
 

@@ -19,6 +19,7 @@ type formTable struct {
 	relation map[[2]legalForm]float64 // nothing where the pair says nothing
 	business legalForm
 	pin      string
+	norm     func(string) string
 }
 
 var legalForms = sync.OnceValues(func() (*formTable, error) {
@@ -26,7 +27,11 @@ var legalForms = sync.OnceValues(func() (*formTable, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &formTable{names: []string{""}, synonyms: voc.Synonyms, ids: make(map[string]legalForm),
+	return newFormTable(voc), nil
+})
+
+func newFormTable(voc *packs.LegalForms) *formTable {
+	t := &formTable{norm: text.Norm, names: []string{""}, synonyms: voc.Synonyms, ids: make(map[string]legalForm),
 		markers: voc.BusinessMarkers, relation: make(map[[2]legalForm]float64), pin: voc.Pin}
 	id := func(name string) legalForm {
 		if f, ok := t.ids[name]; ok {
@@ -50,16 +55,16 @@ var legalForms = sync.OnceValues(func() (*formTable, error) {
 		t.relation[[2]legalForm{a, b}] = v
 		t.relation[[2]legalForm{b, a}] = v
 	}
-	return t, nil
-})
+	return t
+}
 
 // read returns the form named last in s: of all forms' names, longest first and
 // each blanking what it covers, the one that ends furthest right.
 func (t *formTable) read(s string) legalForm {
-	n := text.Norm(s)
+	n := t.norm(s)
 	form, end := legalForm(0), -1
 	for _, syn := range t.synonyms {
-		i := findPhrase(n, syn.Text, 0)
+		i := findSynonym(n, &syn, 0)
 		if i < 0 {
 			continue
 		}
@@ -72,7 +77,7 @@ func (t *formTable) read(s string) legalForm {
 			for k := i; k < stop; k++ {
 				blanked[k] = ' '
 			}
-			i = findPhrase(n, syn.Text, stop)
+			i = findSynonym(n, &syn, stop)
 		}
 		n = string(blanked)
 	}

@@ -23,6 +23,8 @@ type plan struct {
 	comps       []comparator
 	columns     []columnSpec
 	geoPairs    []geoFields
+	reading     *reading // of the second engine
+	nameFields  []string // fields that hold names
 	rarity      rarityPlan
 	order       []int // comparators as they are evaluated while a pair may be given up
 	prunable    bool
@@ -39,9 +41,12 @@ type plan struct {
 type rarityPlan struct {
 	table      *packs.Table // nil: calibrated from the lists
 	phrases    *packs.Table // nil: none
+	population *packs.Table // bounds what agreement can mean where the lists calibrate; nil mostly
 	possessive bool
 	pin        string // empty when calibrated
-	fields     []string
+
+	populationPin string
+	fields        []string
 }
 
 type geoFields struct{ lat, lon string }
@@ -57,6 +62,9 @@ type columnSpec struct {
 	hausa          bool // spelling keys
 	blockWords     bool // words that find candidates
 	blockID        bool // identifiers that find candidates
+	blockSecond    bool // values of kind blockAs that find candidates beside words
+	blockAs        kind
+	person         bool // holds names of people
 	counted        bool // its tokens calibrate the table
 	rarity         bool // shared rarity of raw values
 }
@@ -130,6 +138,13 @@ func compilePack(key planKey) (*plan, error) {
 		return nil, err
 	}
 	raw, ok := pack.Comparators(key.version)
+	table := pack.Table
+	if key.v2 {
+		raw, _ = pack.Comparators(PackVersion010)
+		if pack.Second != nil {
+			raw, table = pack.Second.Comparators, pack.Second.Table
+		}
+	}
 	if !ok {
 		return nil, fmt.Errorf("pack %s has no version %s", key.entity, key.version)
 	}
@@ -141,8 +156,17 @@ func compilePack(key planKey) (*plan, error) {
 	if err := p.compile(); err != nil {
 		return nil, err
 	}
-	if pack.Table != "" {
-		if err := p.useTable(pack.Table); err != nil {
+	if table != "" && pack.Table == "" {
+		p.calibrate()
+		if p.rarity.population, err = packs.FrequencyTable(table); err != nil {
+			return nil, err
+		}
+		p.rarity.populationPin = "shipped:" + table + "@" + p.rarity.population.Version
+		p.markRarity()
+		return p, nil
+	}
+	if table != "" {
+		if err := p.useTable(table); err != nil {
 			return nil, err
 		}
 		return p, nil
@@ -230,13 +254,18 @@ func (p *plan) compile() error {
 		return fault.Wrap(err, fault.Invalid, "the comparators hold text that is not valid UTF-8")
 	}
 	p.listHash = hash
+	if p.v2 {
+		if p.reading, err = secondReading(); err != nil {
+			return err
+		}
+	}
 	p.comps = make([]comparator, 0, len(p.list))
 	for _, spec := range p.list {
-		c, err := parseComparator(spec)
+		c, err := parseComparator(spec, p.v2)
 		if err != nil {
 			return err
 		}
-		c.distinctive = isDistinctive(c.kind, p.entity != "")
+		c.distinctive = isDistinctive(c.kind, p.entity != "") || p.v2 && p.entity != "" && (c.kind == kindPhone || c.kind == kindEmail)
 		p.comps = append(p.comps, c)
 	}
 	if err := p.check(); err != nil {
@@ -244,6 +273,10 @@ func (p *plan) compile() error {
 	}
 	for i := range p.comps {
 		p.place(&p.comps[i])
+		switch c := &p.comps[i]; c.kind {
+		case kindName, kindPlaceName, kindTFToken, kindTokenSet, kindNumbers:
+			p.nameFields = append(p.nameFields, c.field)
+		}
 	}
 	p.blocking()
 	p.screenOrder()
@@ -305,10 +338,12 @@ func (p *plan) place(c *comparator) {
 	switch c.kind {
 	case kindName:
 		col.norm, col.lexicon = true, true
+		col.person = p.entity == "person"
 	case kindPlaceName:
 		col.norm = true
 	case kindTokenSet, kindRival, kindTFToken:
 		col.tokens = true
+		col.person = p.entity == "person"
 		col.hausa = col.hausa || c.hausa
 	}
 }
@@ -381,6 +416,15 @@ func (p *plan) blocking() {
 		i := p.column(columnSpec{field: f})
 		p.columns[i].blockID = true
 		p.idCols = append(p.idCols, i)
+	}
+	for i := range p.comps {
+		c := &p.comps[i]
+		if !p.v2 || c.kind != kindPhone && c.kind != kindEmail && c.kind != kindDate {
+			continue
+		}
+		col := p.column(columnSpec{field: c.field})
+		p.columns[col].blockAs, p.columns[col].blockSecond = c.kind, true
+		p.wordCols = append(p.wordCols, col)
 	}
 	p.blockPoints = p.geoPair(p.blockGeo.lat, p.blockGeo.lon)
 }

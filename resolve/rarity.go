@@ -30,6 +30,9 @@ func (s *store) seal(sides ...*side) error {
 	} else {
 		s.toks.rarity = make([]float64, len(s.toks.text))
 	}
+	if t := s.plan.rarity.population; t != nil {
+		s.toks.weighBound(t)
+	}
 	s.order()
 	s.words.extend()
 	s.findBounds()
@@ -232,7 +235,7 @@ func (s *store) findHigh() {
 		for ref := len(c.high); ref < int(c.size()); ref++ {
 			best := 0.0
 			for _, t := range s.ruleSets(c).at(int32(ref)) {
-				if d := s.toks.rarity[t]; d >= rareFrom {
+				if d := s.toks.gate()[t]; d >= rareFrom {
 					best = max(best, d)
 				}
 			}

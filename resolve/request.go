@@ -80,9 +80,11 @@ type Result struct {
 	Warnings []string
 	Model    []byte // backend "splink": the model, as settings of Splink
 
-	// IgnoredFields are fields of the records that no comparator reads,
-	// sorted; only a pack call names them.
+	// IgnoredFields are fields of the records that the pack does not name,
+	// sorted; only a pack call lists them. The second engine reads some of them
+	// all the same, as other names of fields: ReadAs says which.
 	IgnoredFields []string
+	ReadAs        *canon.Object
 }
 
 // PairRequest asks for one verdict on two records.

@@ -45,7 +45,7 @@ func effort(k kind) int {
 	switch k {
 	case kindContainment:
 		return 0
-	case kindID, kindEmail, kindCategory, kindPhone, kindLegalForm, kindType, kindPremises, kindPostcode:
+	case kindID, kindEmail, kindCategory, kindPhone, kindLegalForm, kindType, kindPremises, kindPostcode, kindNumbers:
 		return 1
 	case kindDate:
 		return 2
@@ -215,8 +215,11 @@ func (w *scorer) compare(c int, i, j, ra, rb int32) float64 {
 	case kindTokenSet:
 		return w.tokenSet(col, ra, rb)
 	case kindID, kindEmail, kindCategory:
-		return equalKeys(f.keys[ra], f.keys[rb])
-	case kindType, kindPremises:
+		if s := equalKeys(f.keys[ra], f.keys[rb]); s == 1 || len(f.cores) == 0 {
+			return s
+		}
+		return nearID * equalKeys(f.cores[ra], f.cores[rb])
+	case kindType, kindPremises, kindNumbers:
 		if f.keys[ra] < 0 || f.keys[rb] < 0 {
 			return nothing
 		}
@@ -226,6 +229,9 @@ func (w *scorer) compare(c int, i, j, ra, rb int32) float64 {
 	case kindPhone:
 		return comparePhones(f.phones[ra], f.phones[rb])
 	case kindDate:
+		if w.p.v2 {
+			return compareDatesV2(&f.dates[ra], &f.dates[rb])
+		}
 		return compareDates(&f.dates[ra], &f.dates[rb])
 	case kindAddress:
 		return f.addresses.compare(ra, rb, &w.addr)

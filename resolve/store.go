@@ -92,6 +92,7 @@ type column struct {
 // features are one comparator's readings of its column's values.
 type features struct {
 	keys      []int32 // -1 for an empty key, which agrees with nothing
+	cores     []int32 // keys of identifiers without leading zeros
 	phones    []string
 	dates     []date
 	addresses addresses
@@ -120,7 +121,10 @@ func newStore(p *plan) (*store, error) {
 		return nil, err
 	}
 	for name, d := range domains {
-		s.domains[name] = &vocabulary{synonyms: d.Synonyms, pin: d.Pin}
+		s.domains[name] = &vocabulary{synonyms: d.Synonyms, pin: d.Pin, norm: text.Norm}
+	}
+	if p.v2 {
+		s.forms, s.domains["organization"] = p.reading.forms, p.reading.organisation
 	}
 	languages, err := packs.Orthographies()
 	if err != nil {
@@ -152,6 +156,25 @@ func (p *plan) vocabularyVersion() string {
 		return PackVersion010
 	}
 	return p.packVersion
+}
+
+// norm is the normal form of a text in this engine.
+func (p *plan) norm(s string, person bool) string {
+	if !p.v2 {
+		return text.Norm(s)
+	}
+	n := p.reading.norm(s)
+	if person {
+		n = p.reading.personName(n)
+	}
+	return n
+}
+
+func (p *plan) idKey(s string) string {
+	if p.v2 {
+		return coreID(idV2(s))
+	}
+	return idKey(s)
 }
 
 func newSide(p *plan) *side {
@@ -286,6 +309,9 @@ func (c *column) count(ref int32, rec *canon.Object) {
 // value returns a field's value unless it is missing: absent, null or the empty
 // text.
 func (p *plan) value(rec *canon.Object, field string) (any, bool) {
+	if p.v2 {
+		return p.valueV2(rec, field)
+	}
 	v, ok := rec.Get(field)
 	if !ok || v == nil || v == "" {
 		return nil, false
@@ -293,7 +319,12 @@ func (p *plan) value(rec *canon.Object, field string) (any, bool) {
 	return v, true
 }
 
-func (p *plan) point(rec *canon.Object, f geoFields) point { return readPoint(rec, f) }
+func (p *plan) point(rec *canon.Object, f geoFields) point {
+	if p.v2 {
+		return pointV2(readPoint(rec, f))
+	}
+	return readPoint(rec, f)
+}
 
 func (c *column) stripped(s string) string {
 	if c.spec.stripQualifier {
@@ -313,23 +344,33 @@ func (s *store) read(col int, v any, stripped string) int32 {
 	spec := c.spec
 	norm := ""
 	if spec.norm || spec.lexicon || spec.tokens || spec.rarity || spec.blockWords {
-		norm = text.Norm(stripped)
+		norm = s.plan.norm(stripped, spec.person)
 	}
 	if spec.norm {
 		c.norms = append(c.norms, text.Prepare(norm))
 	}
 	var list []int32
 	if spec.lexicon || spec.tokens || spec.rarity || spec.blockWords {
-		list = c.tokenList(norm)
+		list = c.tokenList(norm, s.plan.v2)
 	}
-	if spec.blockWords {
+	switch {
+	case spec.blockSecond:
+		c.work = c.work[:0]
+		for _, k := range secondKeys(spec.blockAs, stripped) {
+			c.work = append(c.work, c.toks.id(k))
+		}
+		c.block.add(distinctIDs(c.work))
+	case spec.blockWords && s.plan.v2:
+		c.work = append(c.work[:0], list...)
+		c.block.add(distinctIDs(c.work))
+	case spec.blockWords:
 		c.readBlockWords(stripped, list)
 	}
 	if spec.blockID {
-		c.blockIDs = append(c.blockIDs, c.key(idKey(stripped)))
+		c.blockIDs = append(c.blockIDs, c.key(s.plan.idKey(stripped)))
 	}
 	if spec.lexicon {
-		c.readForm(stripped, norm, list)
+		c.readForm(stripped, norm, list, s.plan.reading)
 	}
 	if spec.tokens || spec.rarity {
 		s.readTokens(c, norm, list)
@@ -346,8 +387,12 @@ func (c *column) size() int32 { return int32(len(c.blank)) }
 
 // tokenList numbers the tokens of a normal form in order; the list is valid
 // until the next call.
-func (c *column) tokenList(norm string) []int32 {
+func (c *column) tokenList(norm string, v2 bool) []int32 {
 	c.list = c.list[:0]
+	if v2 && !asciiOnly(norm) {
+		wideTokens(norm, func(t string) { c.list = append(c.list, c.toks.id(t)) })
+		return c.list
+	}
 	for i := 0; i < len(norm); {
 		if !isTokenByte(norm[i]) {
 			i++
@@ -376,13 +421,16 @@ func plainWords(norm string) bool {
 	return true
 }
 
-func (c *column) readForm(stripped, norm string, list []int32) {
+func (c *column) readForm(stripped, norm string, list []int32, r *reading) {
 	if plainWords(norm) && plainASCII(stripped) {
 		c.formAt = append(c.formAt, -1)
 		c.words.add(list)
 		return
 	}
 	form := nameForm(stripped)
+	if r != nil {
+		form = r.nameForm(stripped)
+	}
 	if form == norm {
 		c.formAt = append(c.formAt, -1)
 	} else {
@@ -452,8 +500,9 @@ func (s *store) readTokens(c *column, norm string, list []int32) {
 	if !s.plan.rarity.possessive {
 		return
 	}
-	c.work = c.work[:0]
-	for _, t := range text.PossessiveTokens(norm) {
+	// The tokens come first again, then the joined forms.
+	c.work = append(c.work[:0], list...)
+	for _, t := range text.PossessiveTokens(norm)[len(text.Tokens(norm)):] {
 		c.work = append(c.work, c.toks.id(t))
 	}
 	c.joint.add(c.toks.set(c.work))
@@ -498,7 +547,15 @@ func (s *store) readFeature(i int, v any, stripped string) {
 	c := &s.cols[cmp.column]
 	switch cmp.kind {
 	case kindID:
+		if s.plan.v2 {
+			id := idV2(stripped)
+			f.cores = append(f.cores, c.key(coreID(id)))
+			f.keys = append(f.keys, c.key(id))
+			return
+		}
 		f.keys = append(f.keys, c.key(text.Nid(stripped)))
+	case kindNumbers:
+		f.keys = append(f.keys, c.key(numbersIn(s.plan.norm(stripped, false), s.plan.entity == "person")))
 	case kindEmail:
 		f.keys = append(f.keys, c.key(text.Lower(text.Strip(stripped))))
 	case kindCategory:
@@ -516,6 +573,10 @@ func (s *store) readFeature(i int, v any, stripped string) {
 	case kindPremises:
 		f.keys = append(f.keys, c.key(readPremises(stripped)))
 	case kindDate:
+		if s.plan.v2 {
+			f.dates = append(f.dates, parseDateV2(stripped))
+			return
+		}
 		f.dates = append(f.dates, parseDate(stripped))
 	case kindAddress:
 		f.addresses.add(stripped)

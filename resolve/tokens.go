@@ -21,6 +21,7 @@ type tokens struct {
 	ids    map[string]int32
 	text   []string
 	rarity []float64 // by token; filled by weigh
+	bound  []float64 // by token: rarity in the whole population, where rarity is only that of the lists
 	sealed bool
 	open   bool
 }
@@ -91,13 +92,7 @@ func (t *tokens) seal() []int32 {
 		rank[id] = int32(r)
 		text[r] = t.text[id]
 	}
-	if t.rarity != nil {
-		rarity := make([]float64, len(order))
-		for r, id := range order {
-			rarity[r] = t.rarity[id]
-		}
-		t.rarity = rarity
-	}
+	t.rarity, t.bound = reorder(t.rarity, order), reorder(t.bound, order)
 	t.text = text
 	for s := range t.ids {
 		t.ids[s] = rank[t.ids[s]]
@@ -106,14 +101,44 @@ func (t *tokens) seal() []int32 {
 	return rank
 }
 
+func reorder(list []float64, order []int32) []float64 {
+	if list == nil {
+		return nil
+	}
+	out := make([]float64, len(order))
+	for r, id := range order {
+		out[r] = list[id]
+	}
+	return out
+}
+
+// weighBound fills in the population rarity of tokens that have none yet.
+func (t *tokens) weighBound(table *packs.Table) {
+	for i := len(t.bound); i < len(t.text); i++ {
+		t.bound = append(t.bound, rarityIn(table, t.text[i]))
+	}
+}
+
+// gate is the rarity that bounds what agreement can mean.
+func (t *tokens) gate() []float64 {
+	if t.bound != nil {
+		return t.bound
+	}
+	return t.rarity
+}
+
+func rarityIn(table *packs.Table, token string) float64 {
+	rate := table.UnknownFloor
+	if count, ok := table.Count(token); ok {
+		rate = count / table.Total
+	}
+	return distinctiveness(rate)
+}
+
 // weigh fills in the rarity of tokens that have none yet, from a shipped table.
 func (t *tokens) weigh(table *packs.Table) {
 	for i := len(t.rarity); i < len(t.text); i++ {
-		rate := table.UnknownFloor
-		if count, ok := table.Count(t.text[i]); ok {
-			rate = count / table.Total
-		}
-		t.rarity = append(t.rarity, distinctiveness(rate))
+		t.rarity = append(t.rarity, rarityIn(table, t.text[i]))
 	}
 }
 
@@ -240,12 +265,12 @@ func (t *tokens) shared(a, b []int32, yield func(id int32)) {
 
 // rarestShared is the greatest rarity of a common token.
 func (t *tokens) rarestShared(a, b []int32) float64 {
-	best := 0.0
+	best, rarity := 0.0, t.gate()
 	i, j := 0, 0
 	for i < len(a) && j < len(b) {
 		switch {
 		case a[i] == b[j]:
-			best = max(best, t.rarity[a[i]])
+			best = max(best, rarity[a[i]])
 			i++
 			j++
 		case t.before(a[i], b[j]):

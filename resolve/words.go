@@ -59,14 +59,29 @@ func findPhrase(s, phrase string, from int) int {
 type vocabulary struct {
 	synonyms []packs.Synonym
 	pin      string
+	norm     func(string) string
+}
+
+// findSynonym is findPhrase for a synonym; one that counts only at the end may
+// be followed by stops.
+func findSynonym(s string, syn *packs.Synonym, from int) int {
+	if !syn.Final {
+		return findPhrase(s, syn.Text, from)
+	}
+	trimmed := strings.TrimRight(s, " .,)")
+	i := len(trimmed) - len(syn.Text)
+	if i < max(from, 1) || !strings.HasSuffix(trimmed, syn.Text) || wordBefore(s, i) {
+		return -1
+	}
+	return i
 }
 
 // remove takes the first synonym that occurs, in match order, out of the normal
 // form of s wherever it occurs. The canonical type is "" when none does.
 func (v *vocabulary) remove(s string) (canonical, rest string) {
-	n := text.Norm(s)
+	n := v.norm(s)
 	for _, syn := range v.synonyms {
-		i := findPhrase(n, syn.Text, 0)
+		i := findSynonym(n, &syn, 0)
 		if i < 0 {
 			continue
 		}
@@ -76,7 +91,7 @@ func (v *vocabulary) remove(s string) (canonical, rest string) {
 			b.WriteString(n[done:i])
 			b.WriteByte(' ')
 			done = i + len(syn.Text)
-			i = findPhrase(n, syn.Text, done)
+			i = findSynonym(n, &syn, done)
 		}
 		b.WriteString(n[done:])
 		return syn.Canonical, text.Strip(text.Collapse(b.String()))
