@@ -14,7 +14,7 @@ func (s *Server) engineTools() []Tool {
 		s.capabilitiesTool(),
 		s.describePackTool(),
 		s.whyUnresolvedTool(),
-		checkNamesTool(),
+		s.checkNamesTool(),
 		s.compareTool(),
 	}
 }
@@ -158,7 +158,7 @@ func (s *Server) whyUnresolvedTool() Tool {
 	}
 }
 
-func checkNamesTool() Tool {
+func (s *Server) checkNamesTool() Tool {
 	return Tool{
 		Name:  "check_name_equivalence",
 		Title: "Could two names be one person's",
