@@ -29,6 +29,7 @@ type unit struct {
 func (l *Ledger) write(ctx context.Context, fn func(u *unit) error) error {
 	return l.use(ctx, func(db *duck.DB, s *state) (err error) {
 		u := &unit{l: l, db: db, s: s, actor: l.actor(ctx), at: l.now(s), seq: s.seq, link: s.link}
+		s.flushPending() // of a unit that another process wrote, rows and all
 		s.rows = newRowSet()
 		whole := false
 		defer func() {
