@@ -34,7 +34,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 			if c.name != args[0] {
 				continue
 			}
-			err := c.run(args[1:], stdout)
+			err := profiled(args[1:], func(args []string) error { return c.run(args, stdout) })
 			switch {
 			case err == nil:
 				return 0
@@ -46,6 +46,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 		}
 	}
 	fmt.Fprintln(stderr, "usage: arche-bench COMMAND [flags]; arche-bench COMMAND -h lists the flags")
+	fmt.Fprintln(stderr, "any command: --profile PREFIX first writes PREFIX.cpu and PREFIX.heap for go tool pprof")
 	for _, c := range commands {
 		fmt.Fprintf(stderr, "  %-8s %s\n", c.name, c.what)
 	}
