@@ -1,6 +1,7 @@
 package documents
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io/fs"
@@ -98,7 +99,15 @@ type diskState struct {
 	manifest    cachedFile
 	manifestVal *manifest
 	manifestErr error
+	ours        ownManifest
 	generation  int64 // grows with every change seen
+}
+
+// ownManifest is the manifest this process wrote last, so that it need not be
+// parsed again.
+type ownManifest struct {
+	data []byte
+	val  *manifest
 }
 
 // view is one look at the disk. It is not changed once made.
@@ -232,6 +241,10 @@ func (b *Base) lookAtManifest(f *folder) {
 	s.generation++
 	s.manifestVal, s.manifestErr = emptyManifest, s.manifest.err
 	if s.manifest.absent || s.manifestErr != nil {
+		return
+	}
+	if s.ours.val != nil && bytes.Equal(s.ours.data, s.manifest.data) {
+		s.manifestVal = s.ours.val
 		return
 	}
 	m, err := parseManifest(s.manifest.data)

@@ -117,7 +117,7 @@ func (b *Base) Create(ctx context.Context, req CreateRequest) (*canon.Object, er
 			return nil, exists
 		}
 		d := readDocument(&mount{id: localSource, prefix: basePrefix}, m.rel, m.bytes, stamp{}, b.now())
-		c := b.hist.writtenChange(d)
+		c := b.hist.writtenChange(d, given(m.bytes))
 		c.body.Set("tool", "create_document")
 		return &plan{changes: []change{c}, edits: []edit{{file: m.rel, data: m.bytes, create: true, fail: func(err error) error {
 			if os.IsExist(err) {

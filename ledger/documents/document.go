@@ -4,8 +4,8 @@ import (
 	"encoding/hex"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
+	"unsafe"
 
 	"github.com/zeebo/blake3"
 
@@ -44,21 +44,10 @@ type document struct {
 	// address of the bytes; "" when unread
 	address string
 
-	bodyAt int                    // where the body starts in the original
-	raw    atomic.Pointer[string] // the original until it is prepared, then nil
-	once   sync.Once
-	ready  prepared
-}
+	bodyAt int // where the body starts
 
-// prepared is what a search needs of a document. It is made when the first
-// search comes by: most runs never search.
-type prepared struct {
-	text     text
-	lowBody  int        // where the searched part starts in the lowered text
-	lowTitle string     // lower-cased title
-	headings string     // lower-cased lines of the body that start with #, one a line
-	words    wordCounts // of the searched part
-	refs     []ref
+	once  sync.Once
+	ready prepared
 }
 
 // named is a document known by its name only.
@@ -69,12 +58,13 @@ func named(m *mount, rel string) *document {
 		category: categoryOf(typ), source: m}
 }
 
-// readDocument makes a document of a file's bytes.
+// readDocument makes a document of a file's bytes, which it does not keep: the
+// disk does.
 func readDocument(m *mount, rel string, data []byte, st stamp, at time.Time) *document {
 	d := named(m, rel)
 	d.stamp, d.readAt, d.size = st, at, int64(len(data))
 	d.address = addressOf(data)
-	raw := string(data)
+	raw := unsafe.String(unsafe.SliceData(data), len(data)) // data is not changed any more
 	p := parseDocument(raw)
 	d.title, d.status = own(p.head.Title), own(p.head.Status)
 	for _, t := range p.head.Tags {
@@ -82,63 +72,11 @@ func readDocument(m *mount, rel string, data []byte, st stamp, at time.Time) *do
 	}
 	d.parseErr = p.err != nil
 	_, _, d.bodyAt, _ = headSpan(raw)
-	d.raw.Store(&raw)
 	return d
-}
-
-// prepare makes the document ready to be searched.
-func (d *document) prepare(v *lexicon) *prepared {
-	d.once.Do(func() {
-		raw := d.raw.Load()
-		if raw == nil { // a row of its name: there is nothing to search but that
-			return
-		}
-		p := &d.ready
-		p.text = newText(*raw)
-		searchFrom := d.bodyAt
-		if d.parseErr { // nothing of the block was understood, so all of it is searched
-			searchFrom = 0
-		}
-		p.lowBody = p.text.lowered(searchFrom)
-		p.lowTitle = strings.Clone(strings.ToLower(d.title))
-		p.headings = headingLines(p.text.low[p.lowBody:])
-		p.words = v.index(p.text.low[p.lowBody:])
-		p.refs = findRefs(*raw)
-		d.raw.Store(nil)
-	})
-	return &d.ready
-}
-
-// original is the document's bytes.
-func (d *document) original() string {
-	if raw := d.raw.Load(); raw != nil {
-		return *raw
-	}
-	return d.ready.text.slice(0, d.ready.text.size())
 }
 
 // own is s as valid text that does not hold on to the file it was cut from.
 func own(s string) string { return strings.Clone(valid(s)) }
-
-// headingLines collects the lines that start with #, in code blocks too.
-func headingLines(body string) string {
-	var b strings.Builder
-	for i := 0; i < len(body); {
-		end := strings.IndexByte(body[i:], '\n')
-		if end < 0 {
-			end = len(body) - i
-		}
-		if body[i] == '#' {
-			b.WriteString(body[i : i+end])
-			b.WriteByte('\n')
-		}
-		i += end + 1
-	}
-	return b.String()
-}
-
-// body is the document without its metadata block, line ends folded.
-func (d *document) body() string { return fold(d.original()[d.bodyAt:]) }
 
 // mtime is the modification time as answers show it.
 func (d *document) mtime() string {

@@ -81,32 +81,82 @@ func (m *manifest) without(drop func(triple) bool) (*manifest, []triple) {
 // bytes is the manifest as it is written: two spaces, fixed key order, hashes
 // sorted by path, no relations key without relations, a final newline.
 func (m *manifest) bytes() ([]byte, error) {
-	o := canon.Obj("version", 1)
-	files := &canon.Object{}
+	w := manifestWriter{buf: make([]byte, 0, 64+160*len(m.relations))}
+	w.raw("{\n  \"version\": 1,\n  \"files\": {")
 	paths := m.files.Keys()
 	slices.Sort(paths)
-	for _, p := range paths {
-		files.Set(p, m.files.Value(p))
+	for i, p := range paths {
+		w.next(i, "\n    ")
+		w.text(p)
+		w.raw(": ")
+		w.text(m.files.Value(p))
 	}
-	o.Set("files", files)
-	if len(m.relations) > 0 {
-		list := make([]any, len(m.relations))
-		for i, r := range m.relations {
-			e := canon.Obj("source", r.Source, "target", r.Target, "type", r.Type)
-			if x := m.extra[r]; x != nil {
-				for k, v := range x.All() {
-					e.Set(k, v)
-				}
-			}
-			list[i] = e
+	if len(paths) > 0 {
+		w.raw("\n  ")
+	}
+	w.raw("}")
+	for i, r := range m.relations {
+		if i == 0 {
+			w.raw(",\n  \"relations\": [")
 		}
-		o.Set("relations", list)
+		w.next(i, "\n    {")
+		w.raw("\n      \"source\": ")
+		w.text(r.Source)
+		w.raw(",\n      \"target\": ")
+		w.text(r.Target)
+		w.raw(",\n      \"type\": ")
+		w.text(r.Type)
+		for k, v := range m.extra[r].All() {
+			w.raw(",\n      ")
+			w.text(k)
+			w.raw(": ")
+			w.text(v)
+		}
+		w.raw("\n    }")
 	}
-	b, err := canon.Indent(o)
-	if err != nil {
-		return nil, fmt.Errorf("write manifest: %w", err)
+	if len(m.relations) > 0 {
+		w.raw("\n  ]")
 	}
-	return append(b, '\n'), nil
+	w.raw("\n}\n")
+	return w.buf, w.err
+}
+
+// manifestWriter writes JSON text piece by piece: a manifest may hold fifty
+// thousand relations and is written whole for each new one.
+type manifestWriter struct {
+	buf []byte
+	err error
+}
+
+func (w *manifestWriter) raw(s string) { w.buf = append(w.buf, s...) }
+
+func (w *manifestWriter) next(i int, lead string) {
+	if i > 0 {
+		w.raw(",")
+	}
+	w.raw(lead)
+}
+
+// text writes any value; plain text, the rule, without detour.
+func (w *manifestWriter) text(v any) {
+	if s, ok := v.(string); ok && isPlainJSON(s) {
+		w.buf = append(append(append(w.buf, '"'), s...), '"')
+		return
+	}
+	b, err := canon.Compact(v)
+	if err != nil && w.err == nil {
+		w.err = fmt.Errorf("write manifest: %w", err)
+	}
+	w.buf = append(w.buf, b...)
+}
+
+func isPlainJSON(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c == '"' || c == '\\' || c >= 0x7f {
+			return false
+		}
+	}
+	return true
 }
 
 // manifestError is an invalid manifest; its text is for clients.

@@ -128,6 +128,7 @@ func (b *Base) manifestPlan(m *manifest, kind string, t triple, tool string) (*p
 	if !e.create {
 		e.before = addressOf(b.state.manifest.data)
 	}
+	b.state.ours = ownManifest{data, m}
 	return &plan{edits: []edit{e},
 		changes: []change{{kind: kind, subject: b.hist.relSubject(t), body: canon.Obj("tool", tool)}}}, nil
 }

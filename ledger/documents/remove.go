@@ -76,6 +76,7 @@ func (b *Base) dropRelations(v *view, p *plan, rel string) (own int, err error) 
 	if err != nil {
 		return 0, err
 	}
+	b.state.ours = ownManifest{data, m}
 	p.drop = gone
 	p.edits = append(p.edits, edit{file: manifestFile, data: data, before: addressOf(b.state.manifest.data),
 		fail: func(err error) error { return manifestFault("file deleted but failed to update manifest", err) }})

@@ -42,10 +42,11 @@ type query struct {
 	types   map[string]bool
 	status  string
 	pathRef string
-	words   []string // lower case
-	finders []finder // beside words; nil for one that holds white space
-	any     bool     // one word is enough
-	after   int64    // nanoseconds; math.MinInt64 without a bound
+	words   []string   // lower case
+	finders []finder   // beside words; nil for one that holds white space
+	parts   [][]finder // beside words: the words of one that holds white space
+	any     bool       // one word is enough
+	after   int64      // nanoseconds; math.MinInt64 without a bound
 	byTime  bool
 	full    bool
 	limit   int
@@ -173,8 +174,10 @@ func (b *Base) Search(ctx context.Context, req SearchRequest) (*canon.Object, er
 	}
 	page := q.page(hits)
 	rows := make([]any, len(page))
+	var l loader
+	defer l.close()
 	for i, h := range page {
-		rows[i] = q.row(h.doc, v.manifest)
+		rows[i] = q.row(h.doc, v.manifest, &l)
 	}
 	coverage := &canon.Object{}
 	for _, d := range v.docs {
@@ -193,51 +196,61 @@ func (b *Base) Search(ctx context.Context, req SearchRequest) (*canon.Object, er
 }
 
 // lookUp prepares the documents, on all processors, and finds the words in the
-// vocabulary.
+// lexicon.
 func (q *query) lookUp(docs []*document, v *lexicon) {
 	if len(q.words) == 0 && q.pathRef == "" {
 		return
 	}
-	var g errgroup.Group
-	parts := max(1, min(runtime.GOMAXPROCS(0), len(docs)/64))
-	for p := range parts {
-		g.Go(func() error {
-			for _, d := range docs[p*len(docs)/parts : (p+1)*len(docs)/parts] {
-				d.prepare(v)
-			}
-			return nil
-		})
-	}
-	_ = g.Wait() // nothing in it fails
-	for _, w := range q.words {
-		if strings.ContainsFunc(w, unicode.IsSpace) || w == "" {
-			q.finders = append(q.finders, nil)
-		} else {
-			q.finders = append(q.finders, v.find(w))
+	inParts(len(docs), 64, func(_, from, to int) error {
+		var l loader
+		defer l.close()
+		for _, d := range docs[from:to] {
+			d.prepare(v, &l)
 		}
+		return nil
+	})
+	for _, w := range q.words {
+		var whole finder
+		var parts []finder
+		if w != "" && !strings.ContainsFunc(w, unicode.IsSpace) {
+			whole = v.find(w)
+		} else {
+			for _, part := range strings.Fields(w) {
+				parts = append(parts, v.find(part))
+			}
+		}
+		q.finders, q.parts = append(q.finders, whole), append(q.parts, parts)
 	}
+}
+
+// inParts runs f over 0..n in as many parts as there are processors, unless
+// the parts would be smaller than least.
+func inParts(n, least int, f func(part, from, to int) error) error {
+	parts := max(1, min(runtime.GOMAXPROCS(0), n/least))
+	var g errgroup.Group
+	for p := range parts {
+		g.Go(func() error { return f(p, p*n/parts, (p+1)*n/parts) })
+	}
+	return g.Wait()
 }
 
 // run scores every document, on all processors.
 func (q *query) run(ctx context.Context, docs []*document) ([]hit, error) {
-	parts := max(1, min(runtime.GOMAXPROCS(0), len(docs)/256))
-	found := make([][]hit, parts)
-	g, ctx := errgroup.WithContext(ctx)
-	for p := range parts {
-		from, to := p*len(docs)/parts, (p+1)*len(docs)/parts
-		g.Go(func() error {
-			for i, d := range docs[from:to] {
-				if i%512 == 0 && ctx.Err() != nil {
-					return ctx.Err()
-				}
-				if score, ok := q.score(d); ok {
-					found[p] = append(found[p], hit{d, score, rankOf(d.typ), from + i})
-				}
+	found := make([][]hit, runtime.GOMAXPROCS(0))
+	err := inParts(len(docs), 256, func(part, from, to int) error {
+		var l loader
+		defer l.close()
+		for i, d := range docs[from:to] {
+			if i%512 == 0 && ctx.Err() != nil {
+				return ctx.Err()
 			}
-			return nil
-		})
-	}
-	if err := g.Wait(); err != nil {
+			if score, ok := q.score(d, &l); ok {
+				found[part] = append(found[part], hit{d, score, rankOf(d.typ), from + i})
+			}
+		}
+		return nil
+	})
+	if err != nil {
 		return nil, err
 	}
 	out := found[0]
@@ -249,7 +262,7 @@ func (q *query) run(ctx context.Context, docs []*document) ([]hit, error) {
 
 // score is what a document earns, or not ok when a filter leaves it out: a
 // hundred for each step of specificity, and the capped number of occurrences.
-func (q *query) score(d *document) (int, bool) {
+func (q *query) score(d *document, l *loader) (int, bool) {
 	if !inScope(d, q.scope) || q.types != nil && !q.types[d.typ] ||
 		q.status != "" && d.status != q.status || d.stamp.mtime <= q.after && q.after != math.MinInt64 {
 		return 0, false
@@ -268,7 +281,7 @@ func (q *query) score(d *document) (int, bool) {
 	}
 	matched, occurrences := false, 0
 	for i, w := range q.words {
-		n := d.ready.bodyCount(w, q.finders[i])
+		n := q.bodyCount(d, i, l)
 		s := d.ready.wordSpecificity(w, n)
 		if s == 0 && !q.any {
 			return 0, false
@@ -286,12 +299,24 @@ func (q *query) score(d *document) (int, bool) {
 	return 100*steps + min(occurrenceCap, occurrences), true
 }
 
-// bodyCount is how often a word occurs in the body, up to occurrenceCap.
-func (p *prepared) bodyCount(word string, f finder) int {
-	if f == nil || !p.words.whole {
-		return countUpTo(p.text.low[p.lowBody:], word)
+// bodyCount is how often the i-th word occurs in a body, up to occurrenceCap.
+// The text is read for a phrase whose words are all there, and for a document
+// whose words could not all be counted.
+func (q *query) bodyCount(d *document, i int, l *loader) int {
+	words := &d.ready.words
+	if f := q.finders[i]; f != nil && words.whole {
+		return f.occurrences(words.counts)
 	}
-	return f.occurrences(p.words.counts)
+	for _, f := range q.parts[i] {
+		if words.whole && f.occurrences(words.counts) == 0 {
+			return 0
+		}
+	}
+	o, ok := l.open(d)
+	if !ok {
+		return 0
+	}
+	return countUpTo(o.text.low[o.lowBody:], q.words[i])
 }
 
 // wordSpecificity is 3 for a word in the title, 2 in a heading line, 1
@@ -323,7 +348,13 @@ func countUpTo(text, word string) int {
 }
 
 // row is a result as the answer shows it.
-func (q *query) row(d *document, m *manifest) *canon.Object {
+func (q *query) row(d *document, m *manifest, l *loader) *canon.Object {
+	read := &opened{}
+	if q.full || len(q.words) > 0 || q.pathRef != "" {
+		if o, ok := l.open(d); ok {
+			read = o
+		}
+	}
 	o := canon.Obj("path", valid(d.path), "title", d.title, "type", valid(d.typ))
 	if d.status != "" {
 		o.Set("status", d.status)
@@ -333,9 +364,9 @@ func (q *query) row(d *document, m *manifest) *canon.Object {
 		o.Set("tags", d.tags)
 	}
 	d.annotate(o)
-	o.Set("matches", q.evidence(d))
+	o.Set("matches", q.evidence(d, read))
 	if q.full {
-		if body := valid(d.body()); body != "" {
+		if body := valid(read.body(d)); body != "" {
 			o.Set("body", body)
 		}
 	}
@@ -346,7 +377,7 @@ func (q *query) row(d *document, m *manifest) *canon.Object {
 
 // evidence is why a document matched: its references in the order they were
 // found, then one entry for each word.
-func (q *query) evidence(d *document) []any {
+func (q *query) evidence(d *document, read *opened) []any {
 	out := []any{}
 	add := func(kind, ref string, specificity int, excerpt string) {
 		out = append(out, canon.Obj("kind", kind, "ref", valid(ref), "specificity", specificity, "excerpt", excerpt))
@@ -361,31 +392,24 @@ func (q *query) evidence(d *document) []any {
 			if r.explicit {
 				kind = "path_ref_explicit"
 			}
-			add(kind, r.token, s, d.ready.text.excerpt(int(r.at), int(r.at)+len(r.token)))
+			add(kind, r.token, s, read.text.excerpt(int(r.at), int(r.at)+len(r.token)))
 		}
 	}
-	for i, w := range q.words {
-		if s := d.ready.wordSpecificity(w, d.ready.bodyCount(w, q.finders[i])); s > 0 {
-			add("content", w, s, d.wordExcerpt(w, s))
+	body := read.text.low[read.lowBody:]
+	for _, w := range q.words {
+		at := strings.Index(body, w)
+		s := d.ready.wordSpecificity(w, at+1)
+		switch {
+		case s == 3:
+			title := newText(d.title)
+			in := strings.Index(title.low, w)
+			add("content", w, s, title.excerpt(title.original(in), title.original(in+len(w))))
+		case s > 0:
+			at += read.lowBody
+			add("content", w, s, read.text.excerpt(read.text.original(at), read.text.original(at+len(w))))
 		}
 	}
 	return out
-}
-
-// wordExcerpt shows the title for a title hit, else the text around the first
-// occurrence in the body.
-func (d *document) wordExcerpt(word string, specificity int) string {
-	in, from := &d.ready.text, d.ready.lowBody
-	if specificity == 3 {
-		title := newText(d.title)
-		in, from = &title, 0
-	}
-	at := strings.Index(in.low[from:], word)
-	if at < 0 {
-		return ""
-	}
-	at += from
-	return in.excerpt(in.original(at), in.original(at+len(word)))
 }
 
 // incoming and outgoing are the relations of a document as rows show them,

@@ -122,9 +122,19 @@ func (b *Base) catchUpLocked(ctx context.Context, s *store) (*view, error) {
 	if err != nil {
 		return nil, err
 	}
-	drafts := b.changes(v)
-	if len(drafts) > 0 {
-		if err := b.append(ledger.WithActor(ctx, handActor), drafts); err != nil {
+	for attempt := 0; ; attempt++ {
+		drafts := b.changes(v)
+		if len(drafts) == 0 {
+			break
+		}
+		err := b.append(ledger.WithActor(ctx, handActor), drafts)
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, errMoved) && !isNotExist(err) || attempt == 2 {
+			return nil, err
+		}
+		if v, err = b.look(ctx); err != nil { // edited while it was being read: look again
 			return nil, err
 		}
 	}
@@ -140,36 +150,60 @@ type change struct {
 	blob          func() ([]byte, error) // the document's bytes, nil when there are none
 }
 
+// unitBytes is how much content one unit of work carries. Only the first import
+// of a large project is more; its units share one batch.
+const unitBytes = 8 << 20
+
 // append gives the changes one batch id, appends them as one unit of work, and
 // folds what came of it.
 func (b *Base) append(ctx context.Context, changes []change) error {
-	l, err := b.ledger()
-	if err != nil {
-		return err
-	}
-	h := &b.hist
-	batch := batchID(changes, h)
-	drafts := make([]ledger.Draft, len(changes))
-	for i, c := range changes {
-		body := c.body
-		if c.kind != kindInitialised && c.kind != kindHostWired {
-			body = body.Clone()
-			body.Set("batch", batch)
-		}
-		drafts[i] = ledger.Draft{Kind: c.kind, Subject: c.subject, Body: body}
-		if c.blob != nil {
-			data, err := c.blob()
+	batch := batchID(changes, &b.hist)
+	for len(changes) > 0 {
+		var drafts []ledger.Draft
+		size := 0
+		for len(changes) > 0 && size < unitBytes {
+			d, n, err := changes[0].draft(batch)
 			if err != nil {
 				return err
 			}
-			address, _ := body.Value("address").(string)
-			drafts[i].Blobs = []ledger.Blob{{Address: address, Bytes: data}}
+			drafts, size, changes = append(drafts, d), size+n, changes[1:]
 		}
+		if err := b.appendUnit(ctx, drafts); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// draft is the change as the ledger takes it, and the size of its content.
+func (c *change) draft(batch string) (ledger.Draft, int, error) {
+	body := c.body
+	if c.kind != kindInitialised && c.kind != kindHostWired {
+		body = body.Clone()
+		body.Set("batch", batch)
+	}
+	d := ledger.Draft{Kind: c.kind, Subject: c.subject, Body: body}
+	if c.blob == nil {
+		return d, 0, nil
+	}
+	data, err := c.blob()
+	if err != nil {
+		return d, 0, err
+	}
+	d.Blobs = []ledger.Blob{{Address: textOf(body, "address"), Bytes: data}}
+	return d, len(data), nil
+}
+
+func (b *Base) appendUnit(ctx context.Context, drafts []ledger.Draft) error {
+	l, err := b.ledger()
+	if err != nil {
+		return err
 	}
 	events, err := l.Append(ctx, drafts)
 	if err != nil {
 		return err
 	}
+	h := &b.hist
 	seq := h.seq
 	for _, e := range events {
 		if err := h.fold(e); err != nil {
@@ -229,7 +263,13 @@ func (b *Base) documentChanges(v *view) []change {
 		if was := h.docs[d.rel]; d.unread || was.live && was.address == d.address {
 			continue
 		}
-		written = append(written, h.writtenChange(d))
+		written = append(written, h.writtenChange(d, func() ([]byte, error) {
+			data, _, err := readBelow(d.source.dir, d.rel)
+			if err == nil && addressOf(data) != d.address {
+				err = errMoved
+			}
+			return data, err
+		}))
 	}
 	gone := map[string][]string{} // address -> paths
 	for rel, was := range h.docs {
@@ -271,9 +311,14 @@ func hidden(rel string) bool {
 	return false
 }
 
-func (h *history) writtenChange(d *document) change {
-	return change{kind: kindWritten, subject: h.docSubject(d.rel), body: documentBody(d),
-		blob: func() ([]byte, error) { return []byte(d.original()), nil }}
+// writtenChange is the event of a document's bytes; read gives them.
+func (h *history) writtenChange(d *document, read func() ([]byte, error)) change {
+	return change{kind: kindWritten, subject: h.docSubject(d.rel), body: documentBody(d), blob: read}
+}
+
+// given is a reader of bytes that are at hand.
+func given(data []byte) func() ([]byte, error) {
+	return func() ([]byte, error) { return data, nil }
 }
 
 // documentBody is what an event says of a document: no title, no text.

@@ -115,6 +115,9 @@ const excerptWindow = 120
 // excerpt is the text around the hit at [start, end) of the original: cut at
 // rune boundaries, white space collapsed, dots where something was left out.
 func (t *text) excerpt(start, end int) string {
+	if end = min(end, t.size()); start > end { // the file changed since it was searched
+		return ""
+	}
 	half := max(0, (excerptWindow-(end-start))/2)
 	from, to := max(0, start-half), min(t.size(), end+half)
 	for from > 0 && !utf8.RuneStart(t.at(from)) {

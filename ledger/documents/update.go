@@ -122,7 +122,7 @@ func (b *Base) rewrite(rel string, old, data []byte, tool string) *plan {
 		return &plan{}
 	}
 	d := readDocument(&mount{id: localSource, prefix: basePrefix}, rel, data, stamp{}, b.now())
-	c := b.hist.writtenChange(d)
+	c := b.hist.writtenChange(d, given(data))
 	c.body.Set("tool", tool)
 	return &plan{changes: []change{c}, edits: []edit{{file: rel, data: data, before: addressOf(old),
 		fail: func(err error) error { return ioFault(err, "writing", basePrefix+rel) }}}}

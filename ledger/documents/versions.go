@@ -247,7 +247,7 @@ func (b *Base) Restore(ctx context.Context, p, ref string) (*canon.Object, error
 // recreate is the plan that brings a removed document back.
 func (b *Base) recreate(rel string, data []byte) *plan {
 	d := readDocument(&mount{id: localSource, prefix: basePrefix}, rel, data, stamp{}, b.now())
-	c := b.hist.writtenChange(d)
+	c := b.hist.writtenChange(d, given(data))
 	c.body.Set("tool", "doc restore")
 	return &plan{changes: []change{c}, edits: []edit{{file: rel, data: data, create: true,
 		fail: func(err error) error { return ioFault(err, "writing", basePrefix+rel) }}}}

@@ -20,11 +20,18 @@ type lexicon struct {
 	words []string
 }
 
-// count is how often one word occurs in a document, capped.
-type count struct {
-	word uint32
-	n    uint8
-}
+// count is a word's number and how often it occurs in a document, capped:
+// 27 bits and 5.
+type count uint32
+
+const countBits = 5
+
+func newCount(word uint32, n uint8) count { return count(word<<countBits | uint32(n)) }
+func (c count) word() uint32              { return uint32(c) >> countBits }
+func (c count) times() int                { return int(c & (1<<countBits - 1)) }
+
+// maxWords is how many words can be numbered.
+const maxWords = 1 << (32 - countBits)
 
 // wordCounts are the words of a body; whole is false when some run was too
 // long to be kept, so that the text itself must be looked at.
@@ -69,15 +76,18 @@ func (v *lexicon) index(text string) wordCounts {
 			i += n
 		}
 	}
-	out.counts = v.number(seen)
+	var all bool
+	out.counts, all = v.number(seen)
+	out.whole = out.whole && all
 	clear(seen)
 	counters.Put(seen)
 	return out
 }
 
-// number turns counted words into numbers, giving new words the next ones.
-func (v *lexicon) number(seen map[string]uint8) []count {
-	out := make([]count, 0, len(seen))
+// number turns counted words into numbers, giving new words the next ones; all
+// is false when there are no more numbers.
+func (v *lexicon) number(seen map[string]uint8) (out []count, all bool) {
+	out, all = make([]count, 0, len(seen)), true
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.ids == nil {
@@ -85,15 +95,19 @@ func (v *lexicon) number(seen map[string]uint8) []count {
 	}
 	for token, n := range seen { // the order of the numbers never shows
 		id, known := v.ids[token]
+		if !known && len(v.words) == maxWords {
+			all = false
+			continue
+		}
 		if !known {
 			id = uint32(len(v.words))
 			token = strings.Clone(token)
 			v.ids[token] = id
 			v.words = append(v.words, token)
 		}
-		out = append(out, count{id, n})
+		out = append(out, newCount(id, n))
 	}
-	return out
+	return out, all
 }
 
 // finder says for each numbered word how often a wanted word occurs in it.
@@ -120,8 +134,8 @@ func (v *lexicon) find(word string) finder {
 func (f finder) occurrences(counts []count) int {
 	n := 0
 	for _, c := range counts {
-		if int(c.word) < len(f) && f[c.word] > 0 {
-			n += int(f[c.word]) * int(c.n)
+		if w := int(c.word()); w < len(f) && f[w] > 0 {
+			n += int(f[w]) * c.times()
 			if n >= occurrenceCap {
 				return occurrenceCap
 			}
