@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"os"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -111,8 +112,8 @@ func newDocLog(a *app) *cobra.Command {
 }
 
 func (a *app) printVersions(versions []documents.Version) error {
-	for _, v := range versions {
-		o := canon.Obj("event", v.Event, "seq", v.Seq, "recorded_at", v.Time.UTC().Format("2006-01-02T15:04:05.000000Z"), "actor", v.Actor)
+	for i, v := range versions {
+		o := canon.Obj("version", i+1, "event", v.Event, "seq", v.Seq, "recorded_at", v.Time.UTC().Format("2006-01-02T15:04:05.000000Z"), "actor", v.Actor)
 		if v.Tool != "" {
 			o.Set("tool", v.Tool)
 		}
@@ -150,7 +151,7 @@ func versionRows(ctx context.Context, b *documents.Base, versions []documents.Ve
 			tool = "by hand"
 		}
 		id := strings.TrimPrefix(v.Event, "evt:blake3:")
-		rows = append(rows, []string{id[:12], v.Time.UTC().Format(shownTime), v.Actor, tool, b.Describe(ctx, before, v)})
+		rows = append(rows, []string{"#" + strconv.Itoa(i+1), id[:12], v.Time.UTC().Format(shownTime), v.Actor, tool, b.Describe(ctx, before, v)})
 	}
 	return rows
 }
