@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"text/tabwriter"
@@ -174,9 +175,13 @@ func (a *app) printWiring(uri, decision string) error {
 	if note != "" {
 		a.printf("\n%s\n", note)
 	}
-	a.printf("\nnext: arche explain %s --ledger %s\n", decision, uri)
-	a.printf("      arche cases --ledger %s\n", uri)
-	a.printf("      arche compare YOURS.csv THEIRS.csv --entity organisation --ledger %s\n", uri)
+	word := "arche"
+	if _, err := exec.LookPath(word); err != nil {
+		word = program
+	}
+	a.printf("\nnext: %s explain %s --ledger %s\n", word, decision, uri)
+	a.printf("      %s cases --ledger %s\n", word, uri)
+	a.printf("      %s compare YOURS.csv THEIRS.csv --entity organisation --ledger %s\n", word, uri)
 	return nil
 }
 
