@@ -95,7 +95,11 @@ func (x *lexed) streets() []addrMatch {
 	end := 0
 	for _, i := range x.marked {
 		a := x.atoms[i]
-		if int(a.s) < end || !x.has(a, rSuffix) || !addressWords().suffixes[x.str(a)] || x.wordAt(int(a.e)) {
+		if int(a.s) < end || !x.has(a, rSuffix) || x.wordAt(int(a.e)) {
+			continue
+		}
+		written, shouted := suffixForm(x.str(a))
+		if !written && !shouted {
 			continue
 		}
 		s, n := x.streetStart(int(a.s), end)
@@ -103,21 +107,72 @@ func (x *lexed) streets() []addrMatch {
 			continue
 		}
 		e := x.lastSuffix(int(a.e), n)
-		m := addrMatch{s: s, street: vspan{s, e}, tail: e}
+		m := addrMatch{s: s, street: vspan{s, e}, tail: x.unitEnd(e)}
 		x.houseNumber(&m, end)
 		x.plotBefore(&m, end)
+		// "HIGH COURT" and "2nd Place" are no streets; "12 PALM ROAD" is one.
+		if named := !shouted && !is(x.s[s], cDigit); !named && m.number.e == 0 && m.plot.e == 0 {
+			continue
+		}
 		if l, ok := x.landmarkBefore(m.s, end); ok {
 			m.anchor, m.s = l, l.s
 		}
-		m.e = x.tailEnd(e)
+		m.e = x.tailEnd(m.tail)
 		out = append(out, m)
 		end = m.e
 	}
 	return out
 }
 
-// streetStart walks back from a suffix over up to four capitalised words and
-// returns where they begin and how many they are.
+// suffixForm tells whether a word is a street suffix as it is usually written,
+// or one in capitals.
+func suffixForm(w string) (written, shouted bool) {
+	if addressWords().suffixes[w] {
+		return true, false
+	}
+	return false, len(w) > 1 && all(w, cUpper) && addressWords().suffixes[w[:1]+strings.ToLower(w[1:])]
+}
+
+// ordinal tells whether a word is one: 1st, 22nd, 9TH.
+func ordinal(w string) bool {
+	n := len(w) - 2
+	if n < 1 || n > 3 || !all(w[:n], cDigit) {
+		return false
+	}
+	switch strings.ToLower(w[n:]) {
+	case "st", "nd", "rd", "th":
+		return true
+	}
+	return false
+}
+
+// unitWords lead to the number of a flat or a room after a street.
+var unitWords = []string{"Apartment", "Apt.", "Apt", "Suite", "Ste.", "Ste", "Unit", "Flat", "Room"}
+
+// unitEnd takes in "#12" and "Apt 4B" after a street that ends at e.
+func (x *lexed) unitEnd(e int) int {
+	p := x.sameLine(e)
+	if p < len(x.s) && x.s[p] == ',' {
+		p = x.sameLine(p + 1)
+	}
+	if p < len(x.s) && x.s[p] == '#' {
+		if p = x.sameLine(p + 1); x.digitAt(p) {
+			return x.joinEnd(p)
+		}
+		return e
+	}
+	for _, w := range unitWords {
+		if strings.HasPrefix(x.s[p:], w) {
+			if q := x.sameLine(p + len(w)); q > p+len(w) && x.digitAt(q) {
+				return x.joinEnd(q)
+			}
+		}
+	}
+	return e
+}
+
+// streetStart walks back from a suffix over up to four words, capitalised or
+// ordinals, and returns where they begin and how many they are.
 func (x *lexed) streetStart(p, floor int) (int, int) {
 	n := 0
 	for n < maxStreetWords {
@@ -126,7 +181,7 @@ func (x *lexed) streetStart(p, floor int) (int, int) {
 			break
 		}
 		r := x.properStart(x.joinBack(q, floor), q)
-		if r == q || !is(x.s[r], cUpper) || utf8.RuneCountInString(x.s[r:q]) < 2 {
+		if r == q || utf8.RuneCountInString(x.s[r:q]) < 2 || !is(x.s[r], cUpper) && !ordinal(x.s[r:q]) {
 			break
 		}
 		p = r

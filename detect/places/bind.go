@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/arche-ledger/arche/detect"
 	"github.com/arche-ledger/arche/internal/address"
 	"github.com/arche-ledger/arche/internal/canon"
 	"github.com/arche-ledger/arche/internal/text"
@@ -210,15 +211,15 @@ func (d *doc) describe(p *Place, s span) {
 	parse := s.parse
 	words := d.text(s.start, s.end)
 	if parse == nil {
-		if all := address.NewText(words).Find(d.words.gazetteer); len(all) > 0 {
+		if all := detect.Addresses(words); len(all) > 0 {
 			parse = &all[0]
 		}
 	}
 	p.Jurisdiction, p.ComponentsPresent = "XX", []string{}
 	if parse != nil {
-		p.ComponentsPresent = parse.Components()
-		if parse.Country != "" {
-			p.Jurisdiction, p.JurisdictionConfidence = parse.Country, canon.Float(parse.CountryConfidence)
+		p.ComponentsPresent = parse.Parts.Names()
+		if parse.Parts.Country != "" {
+			p.Jurisdiction, p.JurisdictionConfidence = parse.Parts.Country, canon.Float(parse.CountryConfidence)
 		}
 	} else {
 		switch {
@@ -290,7 +291,7 @@ func (d *doc) outward(i, limit int) bool {
 // name where several begin.
 func (d *doc) countryNamed(lower string) (code string) {
 	at, length := len(lower), 0
-	for name, c := range d.words.gazetteer.Countries {
+	for name, c := range d.words.countries {
 		if i := indexWord(lower, name); i >= 0 && (i < at || i == at && len(name) > length) {
 			at, length, code = i, len(name), c
 		}

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/arche-ledger/arche/internal/address"
+	"github.com/arche-ledger/arche/detect"
 	"github.com/arche-ledger/arche/internal/text"
 )
 
@@ -18,7 +18,7 @@ const (
 // span is a stretch that names a place.
 type span struct {
 	start, end, tier int
-	parse            *address.Found // of an address that is the span
+	parse            *detect.Address // of an address that is the span
 }
 
 func overlap(a, b span) bool { return a.start < b.end && b.start < a.end }
@@ -58,7 +58,7 @@ func (d *doc) spans() []span {
 // anything ("meet Grace Street"), so it counts after a locative only.
 func (d *doc) addresses() []span {
 	var out []span
-	for _, f := range d.address.Find(d.words.gazetteer) {
+	for _, f := range detect.Addresses(d.source) {
 		bare := f.Parts.StreetNumber == "" && f.Parts.Plot == "" && !slices.Contains(d.runes[f.Start:f.End], ',')
 		if bare && !d.afterLocative(f.Start) {
 			continue
@@ -267,7 +267,7 @@ func (d *doc) cities() []span {
 		for from := range n {
 			for to := n - 1; to >= from; to-- {
 				name := strings.Join(text.Fields(d.text(starts[from], ends[to])), " ")
-				if d.words.gazetteer.Cities[text.Lower(name)] != "" {
+				if d.words.cities[text.Lower(name)] {
 					out = append(out, span{starts[from], ends[to], known, nil})
 					break
 				}

@@ -19,6 +19,7 @@ type doc struct {
 	spaceEnd []int32
 	wordEnd  []int32 // of letters, numbers, underscores, apostrophes and hyphens
 	address  *address.Text
+	source   string
 	words    *vocabulary
 }
 
@@ -28,7 +29,7 @@ func newText(s string) *doc {
 	d := &doc{
 		runes: runes, lower: make([]rune, n),
 		spaceEnd: make([]int32, n+1), wordEnd: make([]int32, n+1),
-		address: address.NewText(s), words: vocab(),
+		address: address.NewText(s), source: s, words: vocab(),
 	}
 	d.spaceEnd[n], d.wordEnd[n] = int32(n), int32(n)
 	for i := n - 1; i >= 0; i-- {
@@ -134,7 +135,8 @@ type vocabulary struct {
 	landmarks []string
 	refused   map[string]bool // titles and calendar words
 	fillers   map[string]bool
-	gazetteer address.Gazetteer
+	countries map[string]string // lower-case name to ISO code
+	cities    map[string]bool   // names and aliases, lower case
 	intrinsic *packs.RoleRule
 	locatives map[string]bool
 }
@@ -147,7 +149,8 @@ var vocab = sync.OnceValue(func() *vocabulary {
 		relations: map[rune][][]rune{},
 		refused:   map[string]bool{},
 		fillers:   map[string]bool{},
-		gazetteer: address.Gazetteer{Countries: words.Countries, Cities: map[string]string{}, Landmarks: words.Landmarks},
+		countries: words.Countries,
+		cities:    map[string]bool{},
 		locatives: map[string]bool{},
 	}
 	for _, list := range [][]string{words.Titles, words.Calendar} {
@@ -163,9 +166,7 @@ var vocab = sync.OnceValue(func() *vocabulary {
 	}
 	for _, c := range packs.Cities() {
 		for _, name := range append([]string{c.Name}, c.Aliases...) {
-			if _, taken := v.gazetteer.Cities[text.Lower(name)]; !taken {
-				v.gazetteer.Cities[text.Lower(name)] = c.Country
-			}
+			v.cities[text.Lower(name)] = true
 		}
 	}
 	for _, kind := range []string{"commercial", "religious", "infrastructure"} {
