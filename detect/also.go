@@ -138,7 +138,7 @@ func (s *worldScan) try(p *idPattern, at int) {
 			conf -= 0.15
 		}
 	} else {
-		if !valid || !p.bareIn[s.jurisdiction] || !s.w.telling(x.view, p, at, e) || x.counted(at) || x.insideDigest(at, e) {
+		if !valid || !p.bareIn[s.jurisdiction] || !s.w.telling(x.view, p, at, e) || allDigits(x.s[at:e]) && x.counted(at) || x.insideDigest(at, e) {
 			return
 		}
 		order += len(s.w.patterns)

@@ -116,7 +116,7 @@ func (x *lexed) lexiconNames() []nameHit {
 			continue
 		}
 		if t.first == t.last {
-			if x.has(a, rName) && longEnough(x.str(a)) {
+			if x.has(a, rName) && longEnough(x.str(a)) && !x.codeLetters(a) {
 				out = append(out, nameHit{s: t.s, e: t.e, conf: nameConf})
 			}
 			continue
@@ -126,6 +126,12 @@ func (x *lexed) lexiconNames() []nameHit {
 		}
 	}
 	return out
+}
+
+// codeLetters tells whether a few capitals run on into digits: the letters of a
+// number, not a name.
+func (x *lexed) codeLetters(a atom) bool {
+	return a.caps&capAll != 0 && a.len() <= 4 && (x.digitAt(int(a.e)) || x.digitBefore(int(a.s)))
 }
 
 func longEnough(s string) bool {

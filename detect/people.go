@@ -108,6 +108,11 @@ func (x *lexed) nameShaped(i int) bool {
 		return false // an abbreviation
 	}
 	t := x.tokenAt(i)
+	for k := t.first + 1; k <= t.last; k++ {
+		if p := x.atoms[k]; p.caps&capAll != 0 && p.len() > 1 && a.caps&capAll == 0 {
+			return false // Steuer-ID
+		}
+	}
 	return !x.wordAt(t.e) && (t.e >= len(x.s) || x.s[t.e] != '@')
 }
 
@@ -121,16 +126,20 @@ func (x *lexed) cued(i, limit int) int {
 	if e < len(x.s) && (x.s[e] == '.' && x.has(a, rTitle) || x.s[e] == ':') {
 		e++
 	}
-	k := i + 1
-	for k < len(x.atoms) && k < i+4 && int(x.atoms[k].e) <= limit && x.extends(k, e) {
+	k, words := i+1, 0
+	for k < len(x.atoms) && words < 3 && x.extends(k, e) {
 		t := x.tokenAt(k)
+		if t.e > limit {
+			break
+		}
 		e, k = t.e, t.last+1
+		words++
 	}
 	need := 2
 	if x.has(a, rTitle) && a.caps&capFirst != 0 {
 		need = 1
 	}
-	if k-i-1 < need {
+	if words < need {
 		return i
 	}
 	return k
