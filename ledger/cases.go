@@ -112,7 +112,7 @@ func (r *reader) receipts(seqs []int64, bySeq map[int64]int32, take func(*receip
 		}
 		for k := range events {
 			i, ok := bySeq[events[k].seq]
-			if !ok {
+			if !ok || events[k].seq < seqs[0] { // the one before is read for its link
 				continue
 			}
 			prev := zeroLink
