@@ -9,8 +9,10 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
+	"github.com/google/jsonschema-go/jsonschema"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/arche-ledger/arche/internal/canon"
@@ -185,6 +187,45 @@ func play(t *testing.T, file string, v vector, pool map[string]*mcpserver.Server
 	return checkAfter(v, project)
 }
 
+// outputSchemas are what the tools promise of their answers, by tool.
+var outputSchemas = sync.OnceValue(func() map[string]*jsonschema.Resolved {
+	files, err := filepath.Glob("testdata/tools/*.json")
+	if err != nil || len(files) == 0 {
+		panic("no tool snapshots")
+	}
+	all := map[string]*jsonschema.Resolved{}
+	for _, file := range files {
+		b, err := os.ReadFile(file)
+		if err != nil {
+			panic(err)
+		}
+		var tool struct {
+			Name         string
+			OutputSchema *jsonschema.Schema
+		}
+		if err := json.Unmarshal(b, &tool); err != nil {
+			panic(err)
+		}
+		if all[tool.Name], err = tool.OutputSchema.Resolve(nil); err != nil {
+			panic(err)
+		}
+	}
+	return all
+})
+
+// promised says where an answer breaks its tool's output schema.
+func promised(tool string, answer []byte) error {
+	schema, ok := outputSchemas()[tool]
+	if !ok {
+		return nil
+	}
+	var v any
+	if err := json.Unmarshal(answer, &v); err != nil {
+		return err
+	}
+	return schema.Validate(v)
+}
+
 // ask calls one tool as the transports do; a refusal is {"error": text}.
 func ask(t *testing.T, server *mcpserver.Server, step *canon.Object, answers []any) (any, error) {
 	t.Helper()
@@ -206,6 +247,11 @@ func ask(t *testing.T, server *mcpserver.Server, step *canon.Object, answers []a
 	}
 	if reply.Fault != nil {
 		return canon.Obj("error", reply.Fault.Message), nil
+	}
+	if _, plain := reply.Value.(mcpserver.Plain); !plain {
+		if err := promised(textOf(step, "tool"), reply.Answer); err != nil {
+			return nil, fmt.Errorf("the answer breaks its output schema: %w", err)
+		}
 	}
 	v, err := canon.Parse(reply.Answer, canon.Limits{Depth: 4096})
 	if err != nil {
