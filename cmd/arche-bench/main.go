@@ -21,6 +21,7 @@ type command struct {
 var commands = []command{
 	{"gen", "write the synthetic lists to files", runGen},
 	{"compare", "time one comparison of synthetic organisations or persons", runCompare},
+	{"ledger", "fill a ledger and time every verb on it", runLedger},
 	{"quality", "grade every scorer on public labelled sets", runQuality},
 	{"scale", "time and grade the linkage of two large synthetic tables", runScale},
 }
