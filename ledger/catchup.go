@@ -25,6 +25,7 @@ func (l *Ledger) catchUp(ctx context.Context, db *duck.DB) error {
 	}
 	if l.state == nil {
 		l.cache.reset()
+		l.tree = nil
 		if l.state, err = l.load(ctx, db, end); err != nil {
 			l.state = nil
 			return err

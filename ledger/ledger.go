@@ -11,6 +11,7 @@ import (
 	"github.com/arche-ledger/arche/internal/canon"
 	"github.com/arche-ledger/arche/internal/fault"
 	"github.com/arche-ledger/arche/ledger/duck"
+	"github.com/arche-ledger/arche/ledger/proof"
 )
 
 // Options are how a ledger is opened. The zero value works.
@@ -29,6 +30,10 @@ type Options struct {
 	// make small units of work dearer (they wake each other) and only help
 	// readings of millions of events.
 	MemoryMB, Threads int
+	// Signer, when set, signs a checkpoint by itself after every
+	// CheckpointEvery events (0 = never).
+	Signer          proof.Signer
+	CheckpointEvery int64
 	// Fault is the seam through which tests fail any operation of the store.
 	Fault func(op string) error
 }
@@ -44,8 +49,9 @@ type Ledger struct {
 	mu       sync.Mutex // held for a unit of work: state, caches and file belong to it
 	state    *state     // nil when it must be folded again
 	cache    cache
-	verified int64 // logs of up to this many events are folded and checked at opening
-	fresh    bool  // the file was opened since the last unit: others may have appended
+	tree     *proof.Tree // over the links of the log, when checkpoints are made
+	verified int64       // logs of up to this many events are folded and checked at opening
+	fresh    bool        // the file was opened since the last unit: others may have appended
 }
 
 // Open checks the URI and its folder; the file itself is opened, or made, by

@@ -29,8 +29,10 @@ type linearState struct {
 	pairs, cases, newcomers, numberA, numberB uint64
 }
 
-func (s linearState) open() int     { return bits.OnesCount64(s.cases &^ (s.numberA & s.numberB)) }
-func (s linearState) entities() int { return bits.OnesCount64(s.pairs) + bits.OnesCount64(s.numberA&s.numberB) }
+func (s linearState) open() int { return bits.OnesCount64(s.cases &^ (s.numberA & s.numberB)) }
+func (s linearState) entities() int {
+	return bits.OnesCount64(s.pairs) + bits.OnesCount64(s.numberA&s.numberB)
+}
 
 // step is what the ledger answers in a state, and the state after.
 func (s linearState) step(in linearInput) (string, linearState) {

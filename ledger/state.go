@@ -133,7 +133,7 @@ func newState() *state {
 		link: zeroLink, words: newInterner(),
 		recIdx: map[address]int32{}, byType: map[uint16][]int32{}, digest: map[uint16]running{},
 		foreign: map[address]string{},
-		runIdx: map[address]int32{}, others: map[string]other{},
+		runIdx:  map[address]int32{}, others: map[string]other{},
 		chainOf: map[int32]int32{}, versions: map[int32][]int32{},
 		ops: map[[2]int32]operatorEdge{}, sameOf: map[int32][]int32{},
 		entIdx: map[string]int32{}, skipped: map[string]int64{},

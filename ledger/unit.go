@@ -45,8 +45,27 @@ func (l *Ledger) write(ctx context.Context, fn func(u *unit) error) error {
 			return err
 		}
 		whole = true
+		if l.checkpointDue(s) {
+			// What was asked for is durable; a checkpoint that fails is tried again
+			// with the next unit.
+			_ = l.checkpointAlone(ctx, db, s)
+		}
 		return nil
 	})
+}
+
+// checkpointAlone signs a checkpoint as a unit of work of its own.
+func (l *Ledger) checkpointAlone(ctx context.Context, db *duck.DB, s *state) error {
+	s.rows = newRowSet()
+	u := &unit{l: l, db: db, s: s, actor: l.actor(ctx), at: l.now(s), seq: s.seq, link: s.link}
+	_, err := u.checkpoint(ctx, l.opts.Signer)
+	if err == nil {
+		err = u.commit(ctx)
+	}
+	if err != nil && len(u.events) > 0 {
+		l.state = nil
+	}
+	return err
 }
 
 // now is the time of a unit: the clock's, but always later than the last
