@@ -13,8 +13,8 @@ func limitArg(description string) Arg {
 	return Arg{Name: "limit", Kind: Integer, Nullable: true, Added: true, Min: &one, Description: description}
 }
 
-// pageArgs are limit and offset.
-func pageArgs() []Arg {
+// PageArgs are the arguments limit and offset of long lists.
+func PageArgs() []Arg {
 	return []Arg{
 		limitArg("Most items to answer; null is all. count stays the whole number."),
 		{Name: "offset", Kind: Integer, Nullable: true, Added: true, Min: &zero, Description: "Items to skip before the page."},

@@ -11,7 +11,7 @@ import (
 )
 
 func TestPage(t *testing.T) {
-	decl := append([]Arg{{Name: "entity_type", Kind: Text, Nullable: true}}, pageArgs()...)
+	decl := append([]Arg{{Name: "entity_type", Kind: Text, Nullable: true}}, PageArgs()...)
 	tests := []struct{ raw, want, filled string }{
 		{`{}`, `{"count":3,"cases":[1,2,3]}`, `{"entity_type":null}`},
 		{`{"limit":null}`, `{"count":3,"cases":[1,2,3]}`, `{"entity_type":null}`},

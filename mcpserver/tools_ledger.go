@@ -106,7 +106,7 @@ func (s *Server) entitiesTool() Tool {
 		Description: "The entities that decisions have linked, largest first: their records by label, the fields they share and " +
 			"contradict each other in, and what holds them together. Look at transitive ones first: weak_links names the records " +
 			"without which they fall apart.",
-		Args: append([]Arg{typeArg()}, pageArgs()...),
+		Args: append([]Arg{typeArg()}, PageArgs()...),
 		Output: []Out{
 			{Name: "count", Type: "integer"},
 			{Name: "entities", Type: "array", Items: "object"},
@@ -152,7 +152,7 @@ func (s *Server) casesTool() Tool {
 		Title: "Open questions",
 		Description: "The pairs at review that nothing has settled yet, each with the fields that would settle it. Fetch one of " +
 			"those fields from wherever you can and hand it to observe.",
-		Args: append([]Arg{typeArg()}, pageArgs()...),
+		Args: append([]Arg{typeArg()}, PageArgs()...),
 		Output: []Out{
 			{Name: "count", Type: "integer"},
 			{Name: "cases", Type: "array", Items: "object", Description: "decision_id, a, b, score, explanation, supporting, refuting, would_resolve"},

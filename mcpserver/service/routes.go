@@ -58,8 +58,8 @@ func (s *service) allRoutes() []route {
 		{"GET /decision/{decision_id}", "decision", []mcpserver.Arg{id}, s.ledgerTool("decision")},
 		{"GET /explain/{decision_id}", "explain", []mcpserver.Arg{id}, s.ledgerTool("explain")},
 		{"GET /replay/{decision_id}", "replay", []mcpserver.Arg{id}, s.ledgerTool("replay")},
-		{"GET /entities", "entities", []mcpserver.Arg{kind}, s.ledgerTool("entities")},
-		{"GET /cases", "cases", []mcpserver.Arg{kind}, s.ledgerTool("cases")},
+		{"GET /entities", "entities", append([]mcpserver.Arg{kind}, mcpserver.PageArgs()...), s.ledgerTool("entities")},
+		{"GET /cases", "cases", append([]mcpserver.Arg{kind}, mcpserver.PageArgs()...), s.ledgerTool("cases")},
 		{"GET /path", "path", []mcpserver.Arg{
 			{Name: "record_a", Kind: mcpserver.Text, Required: true}, {Name: "record_b", Kind: mcpserver.Text, Required: true},
 		}, s.ledgerTool("path")},

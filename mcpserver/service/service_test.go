@@ -95,6 +95,7 @@ func TestReadingRoutes(t *testing.T) {
 		"/entities":                 {"count": canon.Number("1")},
 		"/cases":                    {"count": canon.Number("1")},
 		"/cases?entity_type=person": {"count": canon.Number("0")},
+		"/cases?limit=1":            {"truncated": false, "returned": canon.Number("1")},
 	} {
 		code, body := fetch(t, srv, "GET", path, "")
 		if code != 200 {

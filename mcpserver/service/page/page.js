@@ -1,5 +1,6 @@
 "use strict";
 
+const most = 200; // items shown of a long list
 const byId = (id) => document.getElementById(id);
 let token = "";
 
@@ -57,15 +58,19 @@ async function guarded(work) {
   }
 }
 
+function heading(answer, noun) {
+  return answer.count + " " + noun + (answer.truncated ? ", the first " + answer.returned + " shown" : "");
+}
+
 function press(name) {
   for (const other of ["entities", "cases"]) byId("show-" + other).setAttribute("aria-pressed", String(other === name));
 }
 
 const showEntities = () => guarded(async () => {
   press("entities");
-  const answer = await ask("entities");
+  const answer = await ask("entities?limit=" + most);
   const list = byId("list");
-  list.replaceChildren(el("h2", answer.count + (answer.count === 1 ? " entity" : " entities")));
+  list.replaceChildren(el("h2", heading(answer, answer.count === 1 ? "entity" : "entities")));
   for (const e of answer.entities) {
     const card = el("article");
     card.append(pairs([
@@ -80,9 +85,9 @@ const showEntities = () => guarded(async () => {
 
 const showCases = () => guarded(async () => {
   press("cases");
-  const answer = await ask("cases");
+  const answer = await ask("cases?limit=" + most);
   const list = byId("list");
-  list.replaceChildren(el("h2", answer.count + (answer.count === 1 ? " open case" : " open cases")));
+  list.replaceChildren(el("h2", heading(answer, answer.count === 1 ? "open case" : "open cases")));
   for (const c of answer.cases) {
     const card = el("article");
     card.append(pairs([
