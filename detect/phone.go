@@ -93,8 +93,11 @@ func dash(s string) bool {
 // cluster finds the numbers among linked digit atoms: from each atom on the
 // longest stretch that is a number.
 func (f *phones) cluster(i, j int) {
-	first := i // where the text would be read from had no number been refused
+	first, next := i, i // where the published candidate begins, and the one after it
 	for k := i; k <= j; k++ {
+		if k == next {
+			first = k
+		}
 		a := f.atoms[k]
 		plus := a.s > 0 && f.s[a.s-1] == '+'
 		if k != first && !plus && !f.mayBegin(a) {
@@ -113,6 +116,9 @@ func (f *phones) cluster(i, j int) {
 				longest = m
 			}
 		}
+		if k == first {
+			next = max(longest, k) + 1
+		}
 		for m := last; m >= k; m-- {
 			whole := k == first && m == longest
 			if m < last {
@@ -126,7 +132,7 @@ func (f *phones) cluster(i, j int) {
 			}
 			if h, ok := f.judge(k, m, whole); ok {
 				f.out = append(f.out, h)
-				k, first = m, m+1
+				k, next = m, m+1
 				break
 			}
 		}

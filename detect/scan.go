@@ -6,6 +6,8 @@ import (
 )
 
 // published packages in running order, and which jurisdictions run what.
+const catNIN = "PII-2-NIN"
+
 var (
 	crossCutting = []string{"names", "locations", "emails", "ip", "digital_id", "addr", "core"}
 	ownPack      = map[string]string{"NG": "ng", "KE": "ke", "ZA": "za", "GH": "gh"}
@@ -78,9 +80,18 @@ func (x *lexed) run(pack, jurisdiction string, also, ids []found) []found {
 	case "addr":
 		return x.addresses()
 	case "core":
-		return x.phones(homeRegion(jurisdiction), places(also), places(ids))
+		return x.phones(homeRegion(jurisdiction), places(also), places(x.certain(ids)))
 	}
 	return x.country(pack)
+}
+
+// certain drops the identifiers that bare digits could be besides a telephone
+// number.
+func (x *lexed) certain(ids []found) []found {
+	return slices.DeleteFunc(slices.Clone(ids), func(f found) bool {
+		word, _ := x.wordBack(f.s)
+		return f.category == catNIN && word != "nin"
+	})
 }
 
 // places returns where detections lie, sorted.
