@@ -211,9 +211,7 @@ func (d *doc) describe(p *Place, s span) {
 	parse := s.parse
 	words := d.text(s.start, s.end)
 	if parse == nil {
-		if all := detect.Addresses(words); len(all) > 0 {
-			parse = &all[0]
-		}
+		parse = d.addressIn(s)
 	}
 	p.Jurisdiction, p.ComponentsPresent = "XX", []string{}
 	if parse != nil {
@@ -236,6 +234,22 @@ func (d *doc) describe(p *Place, s span) {
 		}
 	}
 	p.HasAddress = len(p.ComponentsPresent) > 0
+}
+
+// addressIn returns the first address within a span that is none itself. One
+// that the span cuts is read again in the span's own words.
+func (d *doc) addressIn(s span) *detect.Address {
+	k := sort.Search(len(d.found), func(k int) bool { return d.found[k].End > s.start })
+	if k == len(d.found) || d.found[k].Start >= s.end {
+		return nil
+	}
+	if f := &d.found[k]; f.Start >= s.start && f.End <= s.end {
+		return f
+	}
+	if all := detect.Addresses(d.text(s.start, s.end)); len(all) > 0 {
+		return &all[0]
+	}
+	return nil
 }
 
 // countryOf tells a country from the words of a place without an address.

@@ -147,3 +147,18 @@ func BenchmarkExtract(b *testing.B) {
 		})
 	}
 }
+
+// TestWorkIsLinear compares allocations, which grow with the work, of a text and
+// its double.
+func TestWorkIsLinear(t *testing.T) {
+	for _, unit := range []string{"near Xx ", "Ab Cd Ef Gh Road ", "Box 1, a ", "AB CD EF ", "SW1A ", "1111 ", "to ", "between ", "from Xx to ", "Lagos ", "nigeria", "a-a-a-"} {
+		cost := func(n int) float64 {
+			doc := strings.Repeat(unit, n/len(unit))
+			return testing.AllocsPerRun(1, func() { places.Extract(doc) })
+		}
+		small, large := cost(8<<10), cost(16<<10)
+		if large > 2.6*small+200 {
+			t.Errorf("%q: %v allocations for 8 KB, %v for 16 KB", unit, small, large)
+		}
+	}
+}

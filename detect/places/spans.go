@@ -58,12 +58,14 @@ func (d *doc) spans() []span {
 // anything ("meet Grace Street"), so it counts after a locative only.
 func (d *doc) addresses() []span {
 	var out []span
-	for _, f := range detect.Addresses(d.source) {
+	d.found = detect.Addresses(d.source)
+	for i := range d.found {
+		f := &d.found[i]
 		bare := f.Parts.StreetNumber == "" && f.Parts.Plot == "" && !slices.Contains(d.runes[f.Start:f.End], ',')
 		if bare && !d.afterLocative(f.Start) {
 			continue
 		}
-		out = append(out, span{f.Start, f.End, parsed, &f})
+		out = append(out, span{f.Start, f.End, parsed, f})
 	}
 	return out
 }

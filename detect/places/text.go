@@ -6,6 +6,7 @@ import (
 	"sync"
 	"unicode"
 
+	"github.com/arche-ledger/arche/detect"
 	"github.com/arche-ledger/arche/internal/address"
 	"github.com/arche-ledger/arche/internal/text"
 	"github.com/arche-ledger/arche/packs"
@@ -20,6 +21,7 @@ type doc struct {
 	wordEnd  []int32 // of letters, numbers, underscores, apostrophes and hyphens
 	address  *address.Text
 	source   string
+	found    []detect.Address // by position, apart; set by spans
 	words    *vocabulary
 }
 
