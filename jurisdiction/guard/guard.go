@@ -55,11 +55,11 @@ type Result struct {
 
 // Field is one replaced stretch. It never holds the value.
 type Field struct {
-	Category string  `json:"category"`
-	Action   string  `json:"action"`
-	Token    *string `json:"token"` // nil when the value was dropped
-	Citation string  `json:"citation"`
-	Tier     string  `json:"tier"`
+	Category string
+	Action   string
+	Token    *string // nil when the value was dropped
+	Citation string
+	Tier     string
 }
 
 // Answer returns the guarded_scan answer.
@@ -71,7 +71,15 @@ func (r *Result) Answer() *canon.Object {
 		}
 		return o
 	}
-	return canon.Obj("denied", false, "redacted_text", r.Text, "fields", r.Fields,
+	fields := make([]*canon.Object, len(r.Fields))
+	for i, f := range r.Fields {
+		var token any
+		if f.Token != nil {
+			token = *f.Token
+		}
+		fields[i] = canon.Obj("category", f.Category, "action", f.Action, "token", token, "citation", f.Citation, "tier", f.Tier)
+	}
+	return canon.Obj("denied", false, "redacted_text", r.Text, "fields", fields,
 		"metadata", r.Metadata, "coverage", r.Coverage, "offsets_match_original", false)
 }
 
