@@ -14,15 +14,29 @@ import (
 
 // result writes the surfaced pairs out with evidence and ids.
 func (r *run) result(ctx context.Context, pairs []surfaced) (*Result, error) {
-	pins := r.pins()
-	res := &Result{Pins: pins, Blocking: r.blocking(), Edges: make([]Edge, len(pairs))}
+	res := r.head()
+	var err error
+	res.Edges, err = r.edges(ctx, res.Pins, pairs)
+	if err != nil {
+		return nil, err
+	}
+	return res, nil
+}
+
+// head is the result without its edges.
+func (r *run) head() *Result {
+	res := &Result{Pins: r.pins(), Blocking: r.blocking(), Warnings: r.warnings(), IgnoredFields: r.ignoredFields()}
 	if r.req.Backend == "" {
 		res.Backend = r.backend(len(r.req.A) + len(r.req.B))
 	}
-	res.Warnings = r.warnings()
-	res.IgnoredFields = r.ignoredFields()
 	res.ReadAs = r.plan.readAs(res.IgnoredFields)
+	return res
+}
+
+// edges judges pairs on all processors, in the order given.
+func (r *run) edges(ctx context.Context, pins *canon.Object, pairs []surfaced) ([]Edge, error) {
 	const chunk = 256
+	out := make([]Edge, len(pairs))
 	var group errgroup.Group
 	group.SetLimit(workers())
 	for from := 0; from < len(pairs); from += chunk {
@@ -30,13 +44,13 @@ func (r *run) result(ctx context.Context, pairs []surfaced) (*Result, error) {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			return r.write(pins, pairs[from:min(len(pairs), from+chunk)], res.Edges[from:])
+			return r.write(pins, pairs[from:min(len(pairs), from+chunk)], out[from:])
 		})
 	}
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
-	return res, nil
+	return out, nil
 }
 
 func (r *run) write(pins *canon.Object, pairs []surfaced, out []Edge) error {
@@ -173,7 +187,7 @@ func (r *run) blocking() *canon.Object {
 // alone would have brought.
 func (r *run) notCompared(out *canon.Object, possible int64) {
 	full := &r.blocker.overFull
-	if full.words == 0 {
+	if full.words+full.ids == 0 {
 		return
 	}
 	pairs, exact := r.skipped, full.pairs <= exactBelow
@@ -185,9 +199,17 @@ func (r *run) notCompared(out *canon.Object, possible int64) {
 	}
 	fields := slices.Clone(r.plan.blockText)
 	slices.Sort(fields)
-	keys := []any{canon.Obj("strategy", "token", "fields", fields, "over_full", full.words, "most_pairs", full.most)}
+	var keys []any
+	if full.words > 0 {
+		keys = append(keys, canon.Obj("strategy", "token", "fields", fields, "over_full", full.words, "most_pairs", full.most))
+	}
 	if full.wordPairs > 0 {
 		keys = append(keys, canon.Obj("strategy", "token_pair", "fields", fields, "over_full", full.wordPairs))
+	}
+	if full.ids > 0 {
+		ids := slices.Clone(r.plan.blockID)
+		slices.Sort(ids)
+		keys = append(keys, canon.Obj("strategy", "id", "fields", ids, "over_full", full.ids))
 	}
 	out.Set("pairs_not_compared", pairs)
 	out.Set("not_compared", canon.Obj("pairs", pairs, "exact", exact, "pairs_per_key", maxPairsPerKey, "keys", keys))

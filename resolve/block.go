@@ -1,11 +1,10 @@
 package resolve
 
 import (
-	"cmp"
+	"context"
 	"slices"
 
 	"github.com/uber/h3-go/v4"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/arche-ledger/arche/internal/fault"
 	"github.com/arche-ledger/arche/internal/text"
@@ -91,21 +90,24 @@ type blocker struct {
 	countA   []int32 // rows of A by word
 	common   []int32 // by word: 1 + its number among words with too many pairs, else 0
 	idRows   spans   // rows of B by identifier
+	idFull   []bool  // identifiers with too many pairs; nil where they have no bound
 
-	pairsOf  spans // by row of A: numbers of word pairs
-	pairRows spans // rows of B by word pair
+	firsts   []int64 // by common word: pairs that it comes first in, while pairs are made
+	pairsOf  spans   // by row of A: numbers of word pairs
+	pairRows spans   // rows of B by word pair
 
 	overFull overFull
 }
 
 // overFull says what the bound on pairs per key kept from being compared.
 type overFull struct {
-	words, wordPairs int   // keys over the bound
+	words, wordPairs int // keys over the bound
+	ids              int
 	most             int64 // pairs of the fullest key
 	pairs            int64 // pairs under over-full keys, counted once a key
 }
 
-func newBlocker(a, b *keyed, words, ids int, dedupe bool) *blocker {
+func newBlocker(ctx context.Context, a, b *keyed, words, ids int, dedupe, boundIDs bool) (*blocker, error) {
 	k := &blocker{a: a, b: b, dedupe: dedupe}
 	k.wordRows = invert(&b.tokens, b.n, words)
 	k.idRows = invert(&b.ids, b.n, ids)
@@ -114,9 +116,14 @@ func newBlocker(a, b *keyed, words, ids int, dedupe bool) *blocker {
 		k.countA[w]++
 	}
 	k.markCommon(words)
-	k.pairUp()
+	if boundIDs {
+		k.markFullIDs(ids)
+	}
+	if err := k.pairUp(ctx); err != nil {
+		return nil, err
+	}
 	k.placeCells()
-	return k
+	return k, ctx.Err()
 }
 
 // invert turns lists of keys by row into lists of rows by key.
@@ -153,133 +160,26 @@ func (k *blocker) markCommon(words int) {
 	}
 }
 
+// markFullIDs gives up identifiers that are none, because too many records
+// share them. The first engine has no such bound.
+func (k *blocker) markFullIDs(ids int) {
+	inA := make([]int32, ids)
+	for _, id := range k.a.ids.ids {
+		inA[id]++
+	}
+	k.idFull = make([]bool, ids)
+	for id := range ids {
+		if pairs := int64(inA[id]) * int64(len(k.idRows.at(int32(id)))); pairs > maxPairsPerKey {
+			k.idFull[id] = true
+			k.overFull.note(pairs, &k.overFull.ids)
+		}
+	}
+}
+
 func (o *overFull) note(pairs int64, keys *int) {
 	*keys++
 	o.pairs += pairs
 	o.most = max(o.most, pairs)
-}
-
-// pairRow is a row that holds a pair of common words.
-type pairRow struct {
-	key uint64
-	row int32
-}
-
-// pairUp indexes the pairs of common words that rows of both lists hold.
-func (k *blocker) pairUp() {
-	var inA, inB []pairRow
-	var group errgroup.Group
-	group.Go(func() error {
-		inA = k.commonPairs(k.a)
-		return nil
-	})
-	inB = k.commonPairs(k.b)
-	_ = group.Wait() // commonPairs does not fail
-	byRow := make([]int32, k.a.n)
-	type entry struct {
-		row  int32
-		pair int32
-	}
-	var entries []entry
-	for i, j := 0, 0; i < len(inA) && j < len(inB); {
-		switch {
-		case inA[i].key < inB[j].key:
-			i++
-			continue
-		case inA[i].key > inB[j].key:
-			j++
-			continue
-		}
-		i2, j2 := runEnd(inA, i), runEnd(inB, j)
-		if n := int64(i2-i) * int64(j2-j); n > maxPairsPerKey {
-			k.overFull.note(n, &k.overFull.wordPairs)
-		} else {
-			pair := int32(len(k.pairRows.ends))
-			for ; j < j2; j++ {
-				k.pairRows.ids = append(k.pairRows.ids, inB[j].row)
-			}
-			k.pairRows.ends = append(k.pairRows.ends, uint32(len(k.pairRows.ids)))
-			for ; i < i2; i++ {
-				entries = append(entries, entry{inA[i].row, pair})
-				byRow[inA[i].row]++
-			}
-		}
-		i, j = i2, j2
-	}
-	k.pairsOf.ends = make([]uint32, k.a.n)
-	next := make([]uint32, k.a.n)
-	sum := uint32(0)
-	for row, n := range byRow {
-		next[row] = sum
-		sum += uint32(n)
-		k.pairsOf.ends[row] = sum
-	}
-	k.pairsOf.ids = make([]int32, sum)
-	for _, e := range entries {
-		k.pairsOf.ids[next[e.row]] = e.pair
-		next[e.row]++
-	}
-}
-
-func runEnd(rows []pairRow, i int) int {
-	j := i + 1
-	for j < len(rows) && rows[j].key == rows[i].key {
-		j++
-	}
-	return j
-}
-
-// commonPairs lists each pair of common words of each row, sorted by pair.
-func (k *blocker) commonPairs(list *keyed) []pairRow {
-	var out []pairRow
-	var held []int32
-	for row := range list.n {
-		held = held[:0]
-		for _, w := range list.tokens.at(int32(row)) {
-			if c := k.common[w]; c > 0 {
-				held = append(held, c-1)
-			}
-		}
-		for x, w := range held {
-			for _, v := range held[x+1:] {
-				out = append(out, pairRow{uint64(w)*uint64(k.overFull.words) + uint64(v), int32(row)})
-			}
-		}
-	}
-	return sortPairs(out)
-}
-
-// sortPairs sorts by key, rows of equal keys in the order they have. Keys are
-// sorted digit by digit: there are millions of them.
-func sortPairs(list []pairRow) []pairRow {
-	if len(list) < 256 {
-		slices.SortStableFunc(list, func(a, b pairRow) int { return cmp.Compare(a.key, b.key) })
-		return list
-	}
-	const digit = 11
-	most := uint64(0)
-	for i := range list {
-		most = max(most, list[i].key)
-	}
-	from, to := list, make([]pairRow, len(list))
-	for shift := 0; shift < 64 && most>>shift > 0; shift += digit {
-		var next [1 << digit]int
-		for i := range from {
-			next[from[i].key>>shift&(1<<digit-1)]++
-		}
-		sum := 0
-		for d, n := range next {
-			next[d] = sum
-			sum += n
-		}
-		for i := range from {
-			d := from[i].key >> shift & (1<<digit - 1)
-			to[next[d]] = from[i]
-			next[d]++
-		}
-		from, to = to, from
-	}
-	return from
 }
 
 func (k *blocker) placeCells() {
@@ -329,7 +229,9 @@ func (s *seeker) candidates(i int32) []int32 {
 	s.found.token += int64(len(s.out) - n)
 	n = len(s.out)
 	for _, id := range s.k.a.ids.at(i) {
-		s.take(i, s.k.idRows.at(id))
+		if s.k.idFull == nil || !s.k.idFull[id] {
+			s.take(i, s.k.idRows.at(id))
+		}
 	}
 	s.found.id += int64(len(s.out) - n)
 	slices.Sort(s.out)
@@ -374,6 +276,9 @@ func (s *seeker) skipped(i int32) int64 {
 		if s.k.common[w] > 0 {
 			s.take(i, s.k.wordRows.at(w))
 		}
+	}
+	for _, id := range s.k.a.ids.at(i) {
+		s.take(i, s.k.idRows.at(id))
 	}
 	missed := int64(len(s.out) - n)
 	s.out = s.out[:n]

@@ -55,6 +55,37 @@ func Compare(ctx context.Context, req Request) (*Result, error) {
 	return r.result(ctx, pairs)
 }
 
+// Stream is Compare for results too large to hold: yield gets the edges in
+// their order, and the result has none. An error of yield ends it. Backend
+// "splink" is not streamed.
+func Stream(ctx context.Context, req Request, yield func(*Edge) error) (*Result, error) {
+	if req.Backend == backendSplink && req.Entity != "" {
+		return nil, fault.New(fault.Invalid, "backend %q gives its edges all at once", backendSplink).WithHint("use Compare")
+	}
+	r, err := prepare(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	pairs, err := r.score(ctx)
+	if err != nil {
+		return nil, err
+	}
+	const window = 8192
+	res := r.head()
+	for from := 0; from < len(pairs); from += window {
+		edges, err := r.edges(ctx, res.Pins, pairs[from:min(len(pairs), from+window)])
+		if err != nil {
+			return nil, err
+		}
+		for i := range edges {
+			if err := yield(&edges[i]); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return res, nil
+}
+
 func prepare(ctx context.Context, req Request) (*run, error) {
 	p, block, err := requestPlan(&req)
 	if err != nil {
@@ -63,11 +94,39 @@ func prepare(ctx context.Context, req Request) (*run, error) {
 	if req.IDField == "" {
 		req.IDField = DefaultIDField
 	}
+	if err := checkPairs(&req, block); err != nil {
+		return nil, err
+	}
 	r := &run{req: req, plan: p, block: block, floor: req.Threshold - ReviewMargin}
 	if err := r.read(ctx); err != nil {
 		return nil, err
 	}
 	return r, nil
+}
+
+// DefaultMaxPairs is how many pairs a call without blocking may score: some two
+// minutes on one processor.
+const DefaultMaxPairs = 100_000_000
+
+// checkPairs refuses a call without blocking that would take very long, and
+// says how many pairs it needs.
+func checkPairs(req *Request, block string) error {
+	if block != BlockNone {
+		return nil
+	}
+	limit := req.MaxPairs
+	if limit == 0 {
+		limit = DefaultMaxPairs
+	}
+	pairs := int64(len(req.A)) * int64(len(req.B))
+	if req.Dedupe {
+		pairs = int64(len(req.A)) * int64(len(req.A)-1) / 2
+	}
+	if pairs <= limit {
+		return nil
+	}
+	return fault.New(fault.Limit, "without blocking this call would score %d pairs, more than the %d allowed", pairs, limit).
+		WithHint("compare with entity, which scores likely pairs only, split the lists, or raise the limit")
 }
 
 // requestPlan checks what a request says about how to compare.
@@ -155,8 +214,8 @@ func (r *run) read(ctx context.Context) error {
 			return err
 		}
 	}
-	r.blocker = newBlocker(a, b, len(r.store.toks.text), len(r.store.keys.text), r.req.Dedupe)
-	return nil
+	r.blocker, err = newBlocker(ctx, a, b, len(r.store.toks.text), len(r.store.keys.text), r.req.Dedupe, r.plan.v2)
+	return err
 }
 
 // chunkRows is how many rows of A a worker takes at a time.

@@ -381,7 +381,7 @@ func (x *corpusIndex) candidates(ctx context.Context, c *Corpus, a *side) ([]int
 		for _, v := range common[i+1:] {
 			both, n := intersect(x.rows[w], x.rows[v])
 			if n > maxPairsPerKey {
-				x.overFull.note(int64(n), &x.overFull.wordPairs)
+				x.overFull.wordPairs++
 				continue
 			}
 			x.take(both)
@@ -389,6 +389,10 @@ func (x *corpusIndex) candidates(ctx context.Context, c *Corpus, a *side) ([]int
 	}
 	f.token = int64(len(x.out)) - f.h3
 	for _, id := range ids {
+		if n := len(x.ids[id]); c.plan.v2 && n > maxPairsPerKey {
+			x.overFull.note(int64(n), &x.overFull.ids)
+			continue
+		}
 		x.take(x.ids[id])
 	}
 	f.id = int64(len(x.out)) - f.h3 - f.token
@@ -396,6 +400,9 @@ func (x *corpusIndex) candidates(ctx context.Context, c *Corpus, a *side) ([]int
 	if x.overFull.pairs > 0 && x.overFull.pairs <= exactBelow {
 		for _, w := range common {
 			x.take(x.rows[w])
+		}
+		for _, id := range ids {
+			x.take(x.ids[id])
 		}
 		x.skipped = int64(len(x.out) - n)
 		x.out = x.out[:n]

@@ -45,6 +45,10 @@ type Request struct {
 	PackVersion  string          // "" is the default, "0.9"
 	Engine       string          // "" is crosswalk.v1
 
+	// MaxPairs is how many pairs a call without blocking may score; 0 is
+	// DefaultMaxPairs.
+	MaxPairs int64
+
 	// Dedupe compares A with itself (B is not given): each pair of different
 	// rows once, the earlier row on side a.
 	Dedupe bool
