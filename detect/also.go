@@ -190,6 +190,7 @@ func (f *cueFollower) near(p int) (m mask) {
 func worldFound(x *lexed, hits []idHit) []found {
 	out := idFound(hits)
 	for i := range out {
+		out[i].bare = hits[i].order >= len(world().patterns)
 		out[i].canonical = bare(x.s[out[i].s:out[i].e])
 	}
 	return out

@@ -18,6 +18,7 @@ type found struct {
 	conf      float64
 	canonical string
 	published bool // of phones: a published plan knows it
+	bare      bool // of identifiers beyond the published ones: no cue stands before it
 }
 
 // digital finds decentralised identifiers and wallet addresses, by start.

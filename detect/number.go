@@ -20,7 +20,7 @@ func (n *number) read() (e164 string, conf float64, known bool) {
 	if exit {
 		d = d[2:]
 	}
-	if n.plus || exit && n.tidy() && !n.f.counted(n.s) && !n.blocked() {
+	if n.plus || exit && n.tidy() && !n.counted() && !n.blocked() {
 		if e := publishedInternational(d); e != "" {
 			return e, phoneConf, !exit
 		}
@@ -45,7 +45,7 @@ func (n *number) read() (e164 string, conf float64, known bool) {
 // published applies the published plans to digits without a plus.
 func (n *number) published() string {
 	d := n.digits
-	if len(d) > 10 && !overlapAny(n.f.ids, n.s, n.e) && (n.m == n.k || !n.shortGroups()) && (n.f.cue(n.s) || !n.f.counted(n.s)) {
+	if len(d) > 10 && !overlapAny(n.f.ids, n.s, n.e) && (n.m == n.k || !n.shortGroups()) && (n.f.cue(n.s) || !n.counted()) {
 		if e := publishedInternational(d); e != "" {
 			return e
 		}
@@ -54,7 +54,7 @@ func (n *number) published() string {
 	if e := mobiles().byRegion[region].local(d); e != "" {
 		return e
 	}
-	if d[0] != '0' || !n.whole && !n.uniform(n.k) || n.document() || n.f.counted(n.s) || overlapAny(n.f.ids, n.s, n.e) {
+	if d[0] != '0' || !n.whole && !n.uniform(n.k) || n.document() || n.counted() || overlapAny(n.f.ids, n.s, n.e) {
 		return ""
 	}
 	for _, p := range mobiles().byLocal[len(d)] {
@@ -72,7 +72,7 @@ func (n *number) published() string {
 // when a cue stands before it.
 func (n *number) national() (string, float64) {
 	d := n.digits
-	if len(d) > 12 || n.f.counted(n.s) || overlapAny(n.f.ids, n.s, n.e) || n.document() || n.blocked() || n.dated() || n.zipCode() {
+	if len(d) > 12 || n.counted() || overlapAny(n.f.ids, n.s, n.e) || n.document() || n.blocked() || n.dated() || n.zipCode() {
 		return "", 0
 	}
 	cue := n.f.cue(n.s)
@@ -109,6 +109,10 @@ var cuedRegions = append([]string{"GB", "FR", "DE", "NG", "KE", "GH", "ZA", "IE"
 
 // cue tells whether a word such as "call" or "tel" stands shortly before s.
 func (f *phones) cue(s int) bool { return phoneCues().before(f.view, s, 6) }
+
+// counted tells whether undivided digits count things: no word before them
+// makes an order number of groups written like a telephone number's.
+func (n *number) counted() bool { return n.m == n.k && n.f.counted(n.s) }
 
 // document tells whether a prefix such as ORD- makes the number a document's.
 func (n *number) document() bool {

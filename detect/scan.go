@@ -80,9 +80,15 @@ func (x *lexed) run(pack, jurisdiction string, also, ids []found) []found {
 	case "addr":
 		return x.addresses()
 	case "core":
-		return x.phones(homeRegion(jurisdiction), places(also), places(x.certain(ids)))
+		return x.phones(homeRegion(jurisdiction), places(announced(also, true)), places(append(x.certain(ids), announced(also, false)...)))
 	}
 	return x.country(pack)
+}
+
+// announced keeps the additions that a cue or a structure of their own tells,
+// or the others.
+func announced(list []found, want bool) []found {
+	return slices.DeleteFunc(slices.Clone(list), func(f found) bool { return f.bare == want })
 }
 
 // certain drops the identifiers that bare digits could be besides a telephone
@@ -94,13 +100,17 @@ func (x *lexed) certain(ids []found) []found {
 	})
 }
 
-// places returns where detections lie, sorted.
+// places returns where detections lie, sorted, overlapping ones as one.
 func places(list []found) []vspan {
-	out := make([]vspan, len(list))
-	for i, f := range list {
-		out[i] = vspan{f.s, f.e}
+	slices.SortFunc(list, func(a, b found) int { return a.s - b.s })
+	var out []vspan
+	for _, f := range list {
+		if n := len(out); n > 0 && f.s < out[n-1].e {
+			out[n-1].e = max(out[n-1].e, f.e)
+			continue
+		}
+		out = append(out, vspan{f.s, f.e})
 	}
-	slices.SortFunc(out, func(a, b vspan) int { return a.s - b.s })
 	return out
 }
 
