@@ -122,6 +122,19 @@ func TestPublishedSchemeKeepsSpellings(t *testing.T) {
 	}
 }
 
+// A value that was found once goes wherever else it stands.
+func TestKnownValuesGoEverywhere(t *testing.T) {
+	for doc, want := range map[string]string{
+		"TIN 1234567890, see file 1234567890.":         "TIN [TIN:6323f566a31c2440], see file [TIN:6323f566a31c2440].",
+		"in 1234567890 or x1234567890: TIN 1234567890": "in [TIN:6323f566a31c2440] or x1234567890: TIN [TIN:6323f566a31c2440]",
+	} {
+		res := guard.Scan(t.Context(), request(func(r *guard.Request) { r.Text = doc }))
+		if res.Text != want {
+			t.Errorf("%q:\n got %s\nwant %s", doc, res.Text, want)
+		}
+	}
+}
+
 func TestMetadata(t *testing.T) {
 	res := guard.Scan(t.Context(), request(func(r *guard.Request) {
 		r.Provider, r.CrossesBorder, r.TransferBasis, r.Text = to("mistral"), true, "explicit_consent", "[NIN:de11776532b6f1b0] again"

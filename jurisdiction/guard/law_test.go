@@ -44,6 +44,9 @@ func TestNothingPlantedSurvives(t *testing.T) {
 				p := rapid.SampledFrom(planted[code]).Draw(t, "value")
 				value := fill(t, p.value)
 				values = append(values, value)
+				if rapid.Bool().Draw(t, "written before, without its cue") && strings.ContainsAny(value, "0123456789") {
+					b.WriteString("see " + value + " and ")
+				}
 				b.WriteString(p.lead + value + rapid.SampledFrom([]string{". ", ", ", "; ", "\n", " "}).Draw(t, "after"))
 			}
 		}

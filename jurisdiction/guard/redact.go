@@ -18,25 +18,38 @@ type region struct {
 	action     string // the most severe of all
 	policy     packs.Mapping
 
-	width int // of the widest, in bytes
+	width  int     // of the widest, in bytes
+	repeat *repeat // of a value that was replaced before
 }
 
 // maxPasses bounds the passes over one text. Each takes something out, and
 // only what a replacement brought together can need another one.
 const maxPasses = 16
 
-// redact takes out of a document what the detectors find, until they find
-// nothing in what is left: so redacting the result again changes nothing.
-func (g *Guard) redact(ctx context.Context, d *document) error {
+// redact takes out of a document what the detectors find, and what they found
+// anywhere else, until nothing is left to find: so redacting the result again
+// changes nothing. k is what is known of the text so far.
+func (g *Guard) redact(ctx context.Context, d *document, k *known) error {
 	for range maxPasses {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		spans, err := g.scan(d.view(), detect.Options{Jurisdiction: g.code})
+		view := d.view()
+		spans, err := g.scan(view, detect.Options{Jurisdiction: g.code})
 		if err != nil {
 			return err
 		}
-		if !d.replace(g.regions(spans), g.substitute) {
+		if d.replace(g.regions(spans), func(r region, value string) (string, *Field) {
+			literal, field := g.substitute(r, value)
+			k.add(value, literal, field)
+			return literal, field
+		}) {
+			continue
+		}
+		if !d.replace(k.regions(view), func(r region, _ string) (string, *Field) {
+			field := r.repeat.field
+			return r.repeat.literal, &field
+		}) {
 			return nil
 		}
 	}

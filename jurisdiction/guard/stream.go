@@ -24,7 +24,8 @@ type Summary struct {
 // error ends the copy is redacted, but not whole.
 //
 // A text is read in windows that see some way beyond their ends, so the result
-// is that of Scan but for a value or a cue longer than that.
+// is that of Scan but for a value and a cue that lie further apart than that,
+// and for a value that only a later window knows.
 func (g *Guard) Copy(ctx context.Context, dst io.Writer, src io.Reader, each func(Field)) (sum Summary, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -36,9 +37,10 @@ func (g *Guard) Copy(ctx context.Context, dst io.Writer, src io.Reader, each fun
 	}()
 	sum.Counts = map[string]int{}
 	input := newDigest(g.tokens.key)
+	k := &known{}
 	err = jurisdiction.EachWindow(ctx, io.TeeReader(src, input), func(w *jurisdiction.Window) error {
 		d := newDocument(w.Text, w.From, w.To)
-		if err := g.redact(ctx, d); err != nil {
+		if err := g.redact(ctx, d, k); err != nil {
 			return err
 		}
 		for _, m := range d.marks {
