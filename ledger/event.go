@@ -170,3 +170,9 @@ func blake3Hex(data []byte) string {
 func ContentAddress(prefix string, content []byte) string {
 	return prefix + ":blake3:" + blake3Hex(content)
 }
+
+// parseTime reads a time in the form that links are computed over.
+func parseTime(v any) (time.Time, error) {
+	text, _ := v.(string)
+	return time.Parse(timeForm, text)
+}

@@ -1,0 +1,207 @@
+package fsck
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/arche-ledger/arche/internal/fault"
+	"github.com/arche-ledger/arche/ledger"
+	"github.com/arche-ledger/arche/ledger/duck"
+)
+
+// Options are how a repair is done.
+type Options struct {
+	Wait time.Duration // how long a busy file is waited for
+	// AcceptLoss puts the repaired file in place, although events may be lost
+	// that were acknowledged. Without it nothing of the ledger is touched.
+	AcceptLoss bool
+	Now        func() time.Time
+}
+
+// Result is what a repair found and did. Paths are for the operator's terminal.
+type Result struct {
+	Opened     bool   `json:"opened"`     // the file opened as it was
+	CutAt      int64  `json:"cut_at"`     // byte at which the write-ahead log was cut, -1 when it was not
+	Cuts       int    `json:"cuts"`       // how often it had to be cut
+	Events     int64  `json:"events"`     // events of the recovered log
+	HeadSeq    int64  `json:"head_seq"`   // event that was last acknowledged, 0 unknown
+	Lost       int64  `json:"lost"`       // acknowledged events that are gone
+	HeadState  string `json:"head_state"` // fits, behind, lost, rewritten, damaged or absent
+	Verified   bool   `json:"verified"`   // the recovered ledger verifies
+	Problem    string `json:"problem"`    // what verification says, when it does not
+	Installed  bool   `json:"installed"`  // the recovered file took the place of the damaged one
+	Quarantine string `json:"quarantine"` // folder with the untouched originals, "" when nothing was replaced
+
+	link string // of the last recovered event
+}
+
+const mostCuts = 64
+
+// Repair examines a ledger file. It works on a copy beside the file; only
+// AcceptLoss puts that copy in place, and then the originals are kept.
+func Repair(ctx context.Context, path string, o Options) (*Result, error) {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if _, err := os.Stat(path); err != nil {
+		return nil, fault.Wrap(err, fault.NotFound, "there is no ledger file to repair")
+	}
+	var res *Result
+	err := duck.Hold(ctx, path, o.Wait, func() error {
+		var err error
+		res, err = repair(ctx, path, o)
+		return err
+	})
+	return res, err
+}
+
+func repair(ctx context.Context, path string, o Options) (*Result, error) {
+	work, err := os.MkdirTemp(filepath.Dir(path), filepath.Base(path)+".repair-*") // mode 0700
+	if err != nil {
+		return nil, fmt.Errorf("make repair folder: %w", err)
+	}
+	defer os.RemoveAll(work)
+	copyPath := filepath.Join(work, "ledger.duckdb")
+	if _, err := duck.CopyFile(path, copyPath); err != nil {
+		return nil, err
+	}
+	if _, err := duck.CopyFile(duck.LogPath(path), duck.LogPath(copyPath)); err != nil {
+		return nil, err
+	}
+	res := &Result{CutAt: -1}
+	if err := openCopy(ctx, copyPath, res); err != nil {
+		return res, err
+	}
+	if err := examine(ctx, copyPath, path, res); err != nil {
+		return res, err
+	}
+	if !o.AcceptLoss || res.Opened && res.HeadState == "fits" {
+		return res, nil
+	}
+	return res, install(path, copyPath, o.Now(), res)
+}
+
+// openCopy opens the copy, cutting its write-ahead log where replay fails until
+// it opens. Each cut keeps less, so it ends.
+func openCopy(ctx context.Context, path string, res *Result) error {
+	for {
+		err := tryOpen(ctx, path)
+		if err == nil {
+			res.Opened = res.Cuts == 0
+			return nil
+		}
+		if !errors.Is(err, duck.ErrDamagedLog) || res.Cuts >= mostCuts {
+			return err
+		}
+		info, serr := os.Stat(duck.LogPath(path))
+		if serr != nil {
+			return err
+		}
+		at, named := duck.DamagedAt(err)
+		if !named || at >= info.Size() {
+			at = info.Size() / 2 // nothing says where: keep what half of it holds
+		}
+		if err := os.Truncate(duck.LogPath(path), at); err != nil {
+			return fmt.Errorf("cut log: %w", err)
+		}
+		res.CutAt = at
+		res.Cuts++
+	}
+}
+
+func tryOpen(ctx context.Context, path string) error {
+	s, err := duck.OpenStore(path, duck.Options{Wait: time.Second, Threads: 1})
+	if err != nil {
+		return err
+	}
+	err = s.Use(ctx, func(db *duck.DB) error { return db.Checkpoint(ctx) })
+	return errors.Join(err, s.Close())
+}
+
+// examine verifies the copy and compares it with the ledger's remembered head.
+func examine(ctx context.Context, copyPath, path string, res *Result) error {
+	// The copy has a head of its own by now; it must be judged against the ledger's.
+	if err := os.Remove(duck.HeadPath(copyPath)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("repair: %w", err)
+	}
+	l, err := ledger.Open(copyPath, ledger.Options{})
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	var report ledger.Report
+	verr := l.Verify(ctx, &report)
+	if verr != nil && fault.As(verr) == nil {
+		return verr
+	}
+	res.Verified = verr == nil
+	if verr != nil {
+		res.Problem = verr.Error()
+	}
+	res.Events, res.link = report.Events, report.Head
+	head, found, err := duck.ReadHead(duck.HeadPath(path))
+	switch {
+	case errors.Is(err, duck.ErrHeadDamaged):
+		res.HeadState = "damaged"
+		return nil
+	case err != nil:
+		return err
+	case !found || head.Seq == 0:
+		res.HeadState = "absent"
+		return nil
+	}
+	res.HeadSeq = head.Seq
+	res.HeadState, res.Lost = compareHead(ctx, l, head, report)
+	return nil
+}
+
+func compareHead(ctx context.Context, l *ledger.Ledger, head duck.Head, report ledger.Report) (state string, lost int64) {
+	if report.Events < head.Seq {
+		return "lost", head.Seq - report.Events
+	}
+	for e, err := range l.Events(ctx, ledger.Filter{After: head.Seq - 1}) {
+		if err != nil || e.Link() != head.Link {
+			return "rewritten", 0
+		}
+		break
+	}
+	if report.Events > head.Seq {
+		return "behind", 0 // a crash between commit and head: nothing is lost
+	}
+	return "fits", 0
+}
+
+// install keeps the originals in a folder and puts the recovered file in place,
+// with a head that says where it ends.
+func install(path, copyPath string, now time.Time, res *Result) error {
+	if !res.Verified {
+		return fault.New(fault.Damaged, "the recovered ledger does not verify, so it was not put in place: %s", res.Problem).
+			WithHint("restore the newest backup that verifies")
+	}
+	dir := path + ".quarantine-" + now.UTC().Format("20060102T150405Z")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return fmt.Errorf("make quarantine: %w", err)
+	}
+	for _, p := range []string{path, duck.LogPath(path), duck.HeadPath(path)} {
+		if _, err := duck.CopyFile(p, filepath.Join(dir, filepath.Base(p))); err != nil {
+			return err
+		}
+	}
+	res.Quarantine = dir
+	// The log goes first: the old file with the new log must never meet.
+	if err := os.Remove(duck.LogPath(path)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("repair: %w", err)
+	}
+	if err := duck.Replace(copyPath, path); err != nil {
+		return err
+	}
+	if err := duck.WriteHead(duck.HeadPath(path), duck.Head{Log: "main", Seq: res.Events, Link: res.link}); err != nil {
+		return err
+	}
+	res.Installed = true
+	return nil
+}
