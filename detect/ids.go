@@ -161,7 +161,7 @@ func (x *lexed) runStarts() []int32 {
 				}
 			}
 		case x.alnumBefore(s):
-		case e < len(x.s) && is(x.s[e], cDigit), a.len() == 13 && a.caps&capAll != 0:
+		case e < len(x.s) && is(x.s[e], cDigit):
 			out = append(out, a.s)
 		case a.len() <= 6 && e+1 < len(x.s):
 			if b := x.s[e]; b == '-' || b == '/' {

@@ -102,9 +102,31 @@ func (x *lexed) part(q int) int {
 		return e
 	}
 	if e := x.properWords(q); e > 0 {
-		return e
+		return x.zipAfter(e)
 	}
 	return x.digitsAt(q, 4, 6)
+}
+
+// zipAfter takes in an American postal code after the two capitals of a state
+// that end at e.
+func (x *lexed) zipAfter(e int) int {
+	if e < 3 || !all(x.s[e-2:e], cUpper) || is(x.s[e-3], cWord) {
+		return e
+	}
+	p := x.skipSpace(e)
+	if p == e {
+		return e
+	}
+	z := x.digitsAt(p, 5, 5)
+	if z < 0 {
+		return e
+	}
+	if z < len(x.s) && x.s[z] == '-' {
+		if plus := x.digitsAt(z+1, 4, 4); plus > 0 {
+			return plus
+		}
+	}
+	return z
 }
 
 // digitsAt returns the end of lo to hi digits that stand alone at q, or -1.
