@@ -14,7 +14,11 @@
 // use.
 package detect
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/arche-ledger/arche/internal/fault"
+)
 
 // Options choose what Scan looks for. The zero value is "no jurisdiction".
 type Options struct {
@@ -41,9 +45,16 @@ const AlsoPackage = "also"
 // NormalJurisdiction returns the form of a jurisdiction code used for routing.
 func NormalJurisdiction(code string) string { return strings.ToUpper(code) }
 
+// maxText is the longest text that is held at once; a stream has no limit.
+const maxText = 1<<31 - 1
+
 // Scan returns the personal data in text, package by package in the order of
 // [Packages], additions of ours last. Spans of different packages may overlap.
+// A text of 2 GiB or more is refused.
 func Scan(text string, opts Options) ([]Span, error) {
+	if len(text) > maxText {
+		return nil, fault.New(fault.Limit, "the text has %d bytes; at most %d are scanned at once", len(text), maxText)
+	}
 	return scanAll(text, NormalJurisdiction(opts.Jurisdiction)), nil
 }
 

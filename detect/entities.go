@@ -58,6 +58,9 @@ type entity struct {
 // Entities returns the entities of a text sorted by start. A type nobody knows
 // is a fault that lists the known ones.
 func Entities(text string, opts EntityOptions) ([]Entity, error) {
+	if len(text) > maxText {
+		return nil, fault.New(fault.Limit, "the text has %d bytes; at most %d are scanned at once", len(text), maxText)
+	}
 	want := map[string]bool{}
 	for _, t := range opts.Types {
 		u := strings.ToUpper(t)
