@@ -68,6 +68,34 @@ var parts = []part{
 	{"phone", shapeExact, ""}, {"email", shapeExact, ""},
 }
 
+// localities are the columns that follow from one another: a town fixes its
+// postcode and its state. A model that took them for independent would call
+// neighbours the same person, so they make one comparison.
+var localities = map[string]bool{ // true for what covers a wide area
+	"suburb": false, "neighborhood": false, "city": false, "town": false,
+	"postcode": false, "postal_code": false, "zip": false,
+	"state": true, "region": true, "county": true, "country": true,
+}
+
+// groups puts the columns that are compared together side by side: the
+// localities, when there are several, in the place of the first.
+func groups(cols []column) [][]column {
+	var out [][]column
+	at := -1
+	for _, c := range cols {
+		_, locality := localities[c.field]
+		if locality && at >= 0 {
+			out[at] = append(out[at], c)
+			continue
+		}
+		if locality {
+			at = len(out)
+		}
+		out = append(out, []column{c})
+	}
+	return out
+}
+
 // piecesToReplace is how many fields of a kind must be there in pieces before
 // the joined field is left out: both would count one agreement twice.
 const piecesToReplace = 2

@@ -104,6 +104,51 @@ func comparisonOf(c column, partner string) Comparison {
 	return cmp
 }
 
+// localityOf derives the levels of several columns that follow from one another:
+// all the narrow ones equal, one of them, one nearly, a wide one.
+func localityOf(cols []column) Comparison {
+	var names, missing, narrow, near, wide []string
+	tf := ""
+	for _, c := range cols {
+		names = append(names, c.field)
+		l, r := quote(c.field+"_l"), quote(c.field+"_r")
+		missing = append(missing, fmt.Sprintf("(%s IS NULL OR %s IS NULL)", l, r))
+		if localities[c.field] {
+			wide = append(wide, l+" = "+r)
+			continue
+		}
+		narrow = append(narrow, l+" = "+r)
+		if tf == "" || c.shape == shapeCode {
+			tf = c.field
+		}
+		if c.shape == shapeCode {
+			near = append(near, fmt.Sprintf("(levenshtein(%[1]s, %[2]s) <= 2 AND damerau_levenshtein(%[1]s, %[2]s) <= 1)", l, r))
+		} else {
+			near = append(near, fmt.Sprintf("levenshtein(%s, %s) <= 2", l, r))
+		}
+	}
+	if len(narrow) == 0 {
+		narrow, wide, tf = wide, nil, cols[0].field
+	}
+	cmp := Comparison{Name: strings.Join(names, "_")}
+	cmp.Levels = []Level{
+		{Label: "missing", Condition: strings.Join(missing, " AND "), Null: true},
+		{Label: "equal", Condition: strings.Join(narrow, " AND "), TF: tf, TFWeight: 1},
+	}
+	add := func(label string, any []string) {
+		if len(any) > 0 {
+			cmp.Levels = append(cmp.Levels, Level{Label: label, Condition: strings.Join(any, " OR ")})
+		}
+	}
+	if len(narrow) > 1 {
+		add("one of them equal", narrow)
+	}
+	add("one of them nearly equal", near)
+	add("the wider area equal", wide)
+	cmp.Levels = append(cmp.Levels, Level{Label: "anything else", Condition: elseCondition})
+	return cmp
+}
+
 // wordOverlap is the share of the shorter text's distinct words that both hold.
 func wordOverlap(l, r string) string {
 	return fmt.Sprintf("len(list_intersect(string_split(%[1]s, ' '), string_split(%[2]s, ' '))) / least(len(list_distinct(string_split(%[1]s, ' '))), len(list_distinct(string_split(%[2]s, ' '))))", l, r)

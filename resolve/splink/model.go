@@ -42,18 +42,3 @@ func probability(weight float64) float64 {
 	x := math.Exp2(weight)
 	return x / (1 + x)
 }
-
-// exactLevel is the level of equal values, -1 when the comparison has none.
-func (c Comparison) exactLevel() int {
-	for i, l := range c.Levels {
-		if !l.Null && l.TF != "" {
-			return i
-		}
-	}
-	for i, l := range c.Levels {
-		if !l.Null && l.Label == "equal" {
-			return i
-		}
-	}
-	return -1
-}

@@ -76,15 +76,16 @@ func Run(ctx context.Context, in Input) (*Output, error) {
 
 // runner is one run.
 type runner struct {
-	ctx     context.Context
-	in      Input
-	out     *Output
-	db      Scratch
-	columns []column
-	texts   []string // database columns of type VARCHAR
-	reals   []string // database columns of type DOUBLE
-	pop     population
-	done    int64
+	ctx      context.Context
+	in       Input
+	out      *Output
+	db       Scratch
+	columns  []column
+	together [][]column // by comparison: the columns it compares
+	texts    []string   // database columns of type VARCHAR
+	reals    []string   // database columns of type DOUBLE
+	pop      population
+	done     int64
 }
 
 func (r *runner) stage() {
@@ -108,9 +109,16 @@ func (r *runner) prepare() error {
 		return err
 	}
 	m := &Model{Dedupe: r.in.Dedupe}
+	r.together = groups(r.columns)
+	for _, g := range r.together {
+		c := comparisonOf(g[0], partnerOf(g[0], r.columns))
+		if len(g) > 1 {
+			c = localityOf(g)
+		}
+		m.Comparisons = append(m.Comparisons, c)
+		r.out.Columns = append(r.out.Columns, c.Name)
+	}
 	for _, c := range r.columns {
-		m.Comparisons = append(m.Comparisons, comparisonOf(c, partnerOf(c, r.columns)))
-		r.out.Columns = append(r.out.Columns, c.name())
 		if c.shape == shapeDistance {
 			r.reals = append(r.reals, c.field, c.lon)
 		} else {
@@ -123,7 +131,7 @@ func (r *runner) prepare() error {
 }
 
 func (r *runner) checkColumns() error {
-	switch len(r.columns) {
+	switch len(groups(r.columns)) {
 	case 0:
 		var kinds []string
 		for _, c := range r.in.Comparators {
@@ -194,15 +202,29 @@ func (r *runner) survey() {
 		r.pop.pairs = float64(s.rows[0]) * float64(s.rows[0]-1) / 2
 	}
 	r.pop.pairs = max(r.pop.pairs, 2)
+	for _, g := range r.together {
+		r.pop.exact = append(r.pop.exact, r.equalByChance(s, g, first))
+	}
+}
+
+// equalByChance is the share of pairs with all values of a comparison equal,
+// among those that have the values; -1 when the sample does not tell.
+func (r *runner) equalByChance(s *survey, group []column, first []int) float64 {
+	var ids []int
 	for i, c := range r.columns {
-		r.pop.exact = append(r.pop.exact, -1)
-		if c.shape == shapeDistance {
+		if c.shape == shapeDistance || !slices.Contains(group, c) || len(group) > 1 && localities[c.field] {
 			continue
 		}
-		if present := s.present(first[i]); present > 0 {
-			r.pop.exact[i] = float64(s.matching(first[i:i+1])) / present
-		}
+		ids = append(ids, first[i])
 	}
+	if len(ids) == 0 {
+		return -1
+	}
+	present := s.present(ids)
+	if present == 0 {
+		return -1
+	}
+	return float64(s.matching(ids)) / present
 }
 
 // sample draws rows of both lists and cuts them into keys.

@@ -166,6 +166,29 @@ func TestRunDedupe(t *testing.T) {
 	}
 }
 
+// Lists without a common person but with neighbours: what follows from one
+// another must not add up to a match.
+func TestRunFindsNothingWhereNothingIs(t *testing.T) {
+	a, _ := people(400, false)
+	rnd := rand.New(rand.NewPCG(8, 9))
+	for i, rec := range a {
+		rec.Set("surname", fmt.Sprintf("%s%x", rec.Value("surname"), i*7919))
+		town := rnd.IntN(60)
+		rec.Set("suburb", fmt.Sprintf("%cville %d", 'a'+town%26, town))
+		rec.Set("postcode", fmt.Sprint(1000+town*13))
+	}
+	out, err := splink.Run(t.Context(), splink.Input{A: a, Dedupe: true, Entity: "person", Comparators: person, Floor: 0.55, Open: open(1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(out.Pairs) > 2 {
+		t.Errorf("%d pairs, lambda %v, columns %v", len(out.Pairs), out.Model.Lambda, out.Columns)
+	}
+	if !slices.Contains(out.Columns, "suburb_postcode") {
+		t.Errorf("columns %v compare the town twice", out.Columns)
+	}
+}
+
 func TestRunPlaces(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(5, 6))
 	var a, b []*canon.Object

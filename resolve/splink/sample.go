@@ -124,12 +124,12 @@ func (s *survey) fresh(ids []int, proposed map[[2]int32]bool) [][2]int32 {
 	return out
 }
 
-// present counts the pairs of the sample that both have a key.
-func (s *survey) present(k int) float64 {
+// present counts the pairs of the sample that both have the keys.
+func (s *survey) present(ids []int) float64 {
 	var n [2]float64
 	for side := range n {
-		for _, v := range s.values[side][k] {
-			if v != 0 {
+		for row := range s.values[side][ids[0]] {
+			if s.combined(side, ids, row) != 0 {
 				n[side]++
 			}
 		}

@@ -161,7 +161,8 @@ func (m *Model) maximise(vectors []vector, pop population) (rounds int, converge
 				c.Levels[i].M = p
 			}
 		}
-		converged = change < convergence
+		// Less than half a match in all is none: there is nothing to learn from.
+		converged = change < convergence || matches < 0.5
 	}
 	return rounds, converged, found, matches
 }
