@@ -40,9 +40,7 @@ func (g *Guard) redact(ctx context.Context, d *document, k *known) error {
 			return err
 		}
 		if d.replace(g.regions(spans), func(r region, value string) (string, *Field) {
-			literal, field := g.substitute(r, value)
-			k.add(value, literal, field)
-			return literal, field
+			return k.substitute(g, r, value)
 		}) {
 			continue
 		}

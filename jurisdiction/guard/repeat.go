@@ -12,7 +12,11 @@ import (
 type known struct {
 	byWord map[string][]repeat // by the first word of the value
 	size   int
+	done   map[standIn]repeat // what was made before
 }
+
+// standIn is what a token depends on, with what else its field says.
+type standIn struct{ category, action, value, canonical string }
 
 // repeat is a value and what stands in for it.
 type repeat struct {
@@ -23,6 +27,30 @@ type repeat struct {
 
 // mostKnown bounds what is remembered of a stream.
 const mostKnown = 100_000
+
+// substitute is Guard.substitute, made once for each value.
+func (k *known) substitute(g *Guard, r region, value string) (string, *Field) {
+	key := standIn{r.category, r.action, value, r.canonical}
+	whole := r.width == len(value) && r.width == r.end-r.start
+	if s, ok := k.done[key]; ok && whole {
+		field := s.field
+		return s.literal, &field
+	}
+	literal, field := g.substitute(r, value)
+	if len(k.done) >= mostKnown {
+		return literal, field
+	}
+	value = strings.Clone(value) // the text it is cut from must not stay
+	k.add(value, literal, field)
+	if whole {
+		if k.done == nil {
+			k.done = map[standIn]repeat{}
+		}
+		key.value, key.canonical = value, strings.Clone(r.canonical)
+		k.done[key] = repeat{literal: literal, field: *field}
+	}
+	return literal, field
+}
 
 // add remembers a value that could only be itself: an identifier, an account,
 // a way to reach somebody, with enough letters and digits to be no word.
