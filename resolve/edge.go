@@ -74,7 +74,7 @@ func (v *verdict) weigh(c int, s float64) {
 		key += "_" + cmp.kind.String()
 	}
 	v.set(key, s, 3)
-	if cmp.hasFloor && s < cmp.refutes {
+	if cmp.hasFloor && s < cmp.refutes && !v.w.p.agreesCoarsely(cmp, s) {
 		v.set(key+"_conflict", s, 3)
 		if cmp.kind == kindLegalForm {
 			v.formConflict = true
@@ -106,12 +106,24 @@ func (v *verdict) birthday() {
 		case kindName:
 			name = max(name, s)
 		case kindDate:
-			day = day || s == 1
+			day = day || s == 1 && v.wholeDates(c)
 		}
 	}
 	if day && name >= nameMatch {
 		v.distinctive = 1
 	}
+}
+
+// wholeDates reports whether both sides of a date comparator name a day.
+func (v *verdict) wholeDates(c int) bool {
+	col, dates := v.w.p.comps[c].column, v.w.s.feats[c].dates
+	return dates[v.w.rowA[col]].precision == 3 && dates[v.w.rowB[col]].precision == 3
+}
+
+// agreesCoarsely reports whether a similarity below the floor is that of dates
+// that agree as far as the shorter one goes. That refutes nothing.
+func (p *plan) agreesCoarsely(cmp *comparator, s float64) bool {
+	return p.v2 && cmp.kind == kindDate && s >= yearAgreement
 }
 
 // distance notes how far apart the points are, and that they are too far.

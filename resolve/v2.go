@@ -294,7 +294,8 @@ func parseDateV2(s string) date {
 	return parseDate(s)
 }
 
-// What agreement at the precision of a year or a month is worth.
+// What it is worth that a whole date, or a year and a month, agrees with what
+// less the other side says. Dates of one precision agree wholly.
 const (
 	yearAgreement  = 0.6
 	monthAgreement = 0.8
@@ -302,13 +303,11 @@ const (
 
 func compareDatesV2(a, b *date) float64 {
 	s := compareDates(a, b)
-	if s == 1 {
-		switch min(a.precision, b.precision) {
-		case 1:
+	if s == 1 && a.precision != b.precision {
+		if min(a.precision, b.precision) == 1 {
 			return yearAgreement
-		case 2:
-			return monthAgreement
 		}
+		return monthAgreement
 	}
 	return s
 }
