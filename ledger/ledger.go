@@ -111,6 +111,9 @@ func parseURI(uri string) (string, error) {
 	return abs, nil
 }
 
+// FilePath is the file that a ledger URI names, "" for one in memory.
+func FilePath(uri string) (string, error) { return parseURI(uri) }
+
 // File is the ledger's file, "" when it is in memory.
 func (l *Ledger) File() string { return l.store.Path() }
 

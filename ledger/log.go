@@ -47,3 +47,15 @@ func dumpValue(v driver.Value) string {
 	}
 	return fmt.Sprint(v)
 }
+
+// LastTime is the time of the last event, zero when there is none.
+func (l *Ledger) LastTime(ctx context.Context) (time.Time, error) {
+	var at time.Time
+	err := l.use(ctx, func(_ *duck.DB, s *state) error {
+		if s.seq > 0 {
+			at = time.UnixMicro(s.at).UTC()
+		}
+		return nil
+	})
+	return at, err
+}
