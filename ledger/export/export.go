@@ -3,6 +3,7 @@ package export
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -127,19 +128,14 @@ func emptyDir(dir string) error {
 // newestCheckpoint is the note of the log's last signed checkpoint.
 func newestCheckpoint(ctx context.Context, l *ledger.Ledger) (*string, error) {
 	var note *string
-	for e, err := range l.Events(ctx, ledger.Filter{Kinds: []string{"checkpoint.signed"}}) {
-		if err != nil {
-			return nil, err
-		}
-		body, err := e.Body()
-		if err != nil {
-			return nil, err
-		}
-		if text, ok := body.Value("note").(string); ok {
-			note = &text
-		}
-	}
-	return note, nil
+	err := l.Query(ctx, `SELECT json_extract_string(body, '$.note') FROM events WHERE kind = 'checkpoint.signed' ORDER BY seq DESC LIMIT 1`, nil,
+		func(v []driver.Value) error {
+			if text, ok := v[0].(string); ok {
+				note = &text
+			}
+			return nil
+		})
+	return note, err
 }
 
 func (src source) shown(reveal bool) []Column {
