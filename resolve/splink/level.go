@@ -128,12 +128,17 @@ func localityOf(cols []column) Comparison {
 		}
 	}
 	if len(narrow) == 0 {
-		narrow, wide, tf = wide, nil, cols[0].field
+		narrow, wide = wide, nil
 	}
 	cmp := Comparison{Name: strings.Join(names, "_")}
 	cmp.Levels = []Level{
 		{Label: "missing", Condition: strings.Join(missing, " AND "), Null: true},
-		{Label: "equal", Condition: strings.Join(narrow, " AND "), TF: tf, TFWeight: 1},
+		{Label: "equal", Condition: strings.Join(narrow, " AND ")},
+	}
+	if len(narrow) == 1 && tf != "" {
+		// Splink refines a level by one column's frequencies only where the
+		// level is that column's equality.
+		cmp.Levels[1].TF, cmp.Levels[1].TFWeight = tf, 1
 	}
 	add := func(label string, any []string) {
 		if len(any) > 0 {
