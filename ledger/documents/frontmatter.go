@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -207,7 +208,12 @@ var (
 // foreign keys of oldBlock in their order, style and with their comments, an
 // empty line, the body. clearTags says the caller asked for no tags.
 func compose(h head, oldBlock string, clearTags bool, body string) (string, error) {
-	foreign, merge, err := foreignKeys(oldBlock)
+	old, err := parseBlock(oldBlock)
+	if err != nil {
+		return "", err
+	}
+	kept := foreignKeys(old)
+	foreign, err := writeForeign(old, kept)
 	if err != nil {
 		return "", err
 	}
@@ -219,79 +225,126 @@ func compose(h head, oldBlock string, clearTags bool, body string) (string, erro
 		for _, t := range h.Tags {
 			b.WriteString("  - " + strconv.Quote(t) + "\n")
 		}
-	case merge && clearTags:
+	case clearTags && slices.ContainsFunc(kept, isMergeKey):
 		b.WriteString("tags: []\n")
 	}
 	b.WriteString(foreign)
 	block := b.String()
-	if err := survives(block, h); err != nil {
+	if err := survives(block, h, kept); err != nil {
 		return "", err
 	}
 	return "---\n" + block + "---\n\n" + body, nil
 }
 
-// survives checks that a block reads back as what was meant.
-func survives(block string, want head) error {
+// survives checks that a block reads back as what was meant, foreign keys with
+// their values and order included.
+func survives(block string, want head, foreign []*yaml.Node) error {
 	if strings.Contains("\n"+block, "\n---\n") {
 		return errKeepHead
 	}
-	got, err := decodeHead(strings.TrimSuffix(block, "\n"))
+	block = strings.TrimSuffix(block, "\n")
+	got, err := decodeHead(block)
 	if err != nil || got.Title != want.Title || got.Status != want.Status || !slices.Equal(got.Tags, want.Tags) {
+		return errKeepHead
+	}
+	if len(foreign) == 0 {
+		return nil
+	}
+	doc, err := parseBlock(block)
+	if err != nil || !slices.EqualFunc(foreign, foreignKeys(doc), sameNode) {
 		return errKeepHead
 	}
 	return nil
 }
 
-// foreignKeys writes the keys of a block that tools do not own, as YAML lines;
-// merge reports a merge key among them.
-func foreignKeys(block string) (text string, merge bool, err error) {
+// sameNode compares two YAML values: what they say, not how they are written.
+func sameNode(a, b *yaml.Node) bool {
+	if a.Kind != b.Kind || a.ShortTag() != b.ShortTag() || a.Value != b.Value || a.Anchor != b.Anchor {
+		return false
+	}
+	return slices.EqualFunc(a.Content, b.Content, sameNode)
+}
+
+// parseBlock parses a metadata block; a block that says nothing gives an empty
+// document.
+func parseBlock(block string) (doc *yaml.Node, err error) {
 	defer func() {
-		if r := recover(); r != nil {
+		if r := recover(); r != nil { // the YAML reader met something it has no error for
+			err = errBrokenHead
+		}
+	}()
+	doc = &yaml.Node{}
+	if strings.TrimSpace(block) == "" {
+		return doc, nil
+	}
+	if err := yaml.Unmarshal([]byte(block), doc); err != nil {
+		return nil, errBrokenHead
+	}
+	if len(doc.Content) == 1 && doc.Content[0].Kind != yaml.MappingNode && doc.Content[0].Tag != "!!null" {
+		return nil, errBrokenHead
+	}
+	return doc, nil
+}
+
+// foreignKeys are the keys of a block that tools do not own, each followed by
+// its value.
+func foreignKeys(doc *yaml.Node) []*yaml.Node {
+	var kept []*yaml.Node
+	for key, value := range pairs(doc) {
+		if key.Kind != yaml.ScalarNode || !isOwnedKey(key.Value) {
+			kept = append(kept, key, value)
+		}
+	}
+	return kept
+}
+
+// pairs iterates over the keys and values of a block.
+func pairs(doc *yaml.Node) iter.Seq2[*yaml.Node, *yaml.Node] {
+	return func(yield func(key, value *yaml.Node) bool) {
+		if len(doc.Content) != 1 || doc.Content[0].Kind != yaml.MappingNode {
+			return
+		}
+		for c := range slices.Chunk(doc.Content[0].Content, 2) {
+			if len(c) == 2 && !yield(c[0], c[1]) {
+				return
+			}
+		}
+	}
+}
+
+func isMergeKey(n *yaml.Node) bool { return n.Tag == "!!merge" }
+
+// writeForeign writes foreign keys as YAML lines, four spaces a level. Comments
+// that stand between keys and belong to none go with the first one.
+func writeForeign(doc *yaml.Node, kept []*yaml.Node) (text string, err error) {
+	defer func() {
+		if r := recover(); r != nil { // the YAML writer refuses by panic
 			err = errKeepHead
 		}
 	}()
-	if strings.TrimSpace(block) == "" {
-		return "", false, nil
-	}
-	var doc yaml.Node
-	if err := yaml.Unmarshal([]byte(block), &doc); err != nil {
-		return "", false, errBrokenHead
-	}
-	if len(doc.Content) != 1 {
-		return comments(doc.HeadComment, doc.FootComment), false, nil
-	}
-	top := doc.Content[0]
-	if top.Kind != yaml.MappingNode {
-		return "", false, errBrokenHead
-	}
-	kept := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
-	loose := []string{doc.HeadComment}
-	for i := 0; i+1 < len(top.Content); i += 2 {
-		key, value := top.Content[i], top.Content[i+1]
-		if key.Kind == yaml.ScalarNode && isOwnedKey(key.Value) {
+	if len(kept) == 0 {
+		loose := []string{doc.HeadComment}
+		for key := range pairs(doc) {
 			loose = append(loose, key.FootComment)
-			continue
 		}
-		merge = merge || key.Tag == "!!merge"
-		kept.Content = append(kept.Content, key, value)
+		return comments(append(loose, doc.FootComment)...), nil
 	}
-	if len(kept.Content) == 0 {
-		return comments(append(loose, doc.FootComment)...), false, nil
-	}
-	if first := kept.Content[0]; doc.HeadComment != "" {
+	top := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Content: slices.Clone(kept)}
+	if doc.HeadComment != "" {
+		first := *kept[0]
 		first.HeadComment = strings.TrimRight(doc.HeadComment+"\n"+first.HeadComment, "\n")
+		top.Content[0] = &first
 	}
 	var out bytes.Buffer
 	enc := yaml.NewEncoder(&out)
 	enc.SetIndent(4)
-	wrapped := &yaml.Node{Kind: yaml.DocumentNode, Content: []*yaml.Node{kept}, FootComment: doc.FootComment}
-	if err := enc.Encode(wrapped); err != nil {
-		return "", false, errKeepHead
+	if err := enc.Encode(&yaml.Node{Kind: yaml.DocumentNode, Content: []*yaml.Node{top}, FootComment: doc.FootComment}); err != nil {
+		return "", errKeepHead
 	}
 	if err := enc.Close(); err != nil {
-		return "", false, errKeepHead
+		return "", errKeepHead
 	}
-	return out.String(), merge, nil
+	return out.String(), nil
 }
 
 // comments keeps what stands between the keys of a block that has no foreign

@@ -35,9 +35,10 @@ func isAbsolute(p string) bool {
 }
 
 // cleanLocal cleans a wire path and returns it relative to .archcore/; ok says
-// it names something inside.
+// it names something inside. A NUL is looked for before cleaning, which could
+// take it away.
 func cleanLocal(p string) (rel string, ok bool) {
-	if !strings.HasPrefix(p, basePrefix) {
+	if !strings.HasPrefix(p, basePrefix) || strings.ContainsRune(p, 0) {
 		return "", false
 	}
 	rel, ok = strings.CutPrefix(path.Clean(p), basePrefix)
@@ -142,6 +143,8 @@ func (b *Base) guardWrite(p string, declared []source, v verb) (rel string, err 
 	switch {
 	case isAbsolute(p):
 		return "", errRelative
+	case strings.ContainsRune(p, 0):
+		return "", errNoPath
 	case !strings.HasPrefix(p, basePrefix):
 		return "", errMustStart
 	}
@@ -178,7 +181,7 @@ func (b *Base) guardCreate(directory, filename string, declared []source) (rel s
 
 // guardEndpoint checks one end of a relation.
 func (b *Base) guardEndpoint(rel string, declared []source, action string) error {
-	if !isDocumentName(rel) {
+	if !isDocumentName(rel) || strings.ContainsRune(rel, 0) {
 		return fault.New(fault.Refused, "relation endpoints must be .md document files")
 	}
 	if b.isReadOnly(path.Clean(rel), declared) {
@@ -191,10 +194,12 @@ func (b *Base) guardEndpoint(rel string, declared []source, action string) error
 // guardRead checks the path of a document that is to be read. A path outside
 // .archcore/ must lie in a declared source; then from is that source.
 func (b *Base) guardRead(p string, declared []source) (rel string, from *source, err error) {
-	if isAbsolute(p) {
+	switch {
+	case isAbsolute(p):
 		return "", nil, errRelative
-	}
-	if strings.HasPrefix(p, basePrefix) {
+	case strings.ContainsRune(p, 0):
+		return "", nil, errNoPath
+	case strings.HasPrefix(p, basePrefix):
 		rel, ok := cleanLocal(p)
 		if !ok {
 			return "", nil, errMustStart
