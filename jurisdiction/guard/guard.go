@@ -214,7 +214,7 @@ func (g *Guard) Scan(ctx context.Context, doc string) (res *Result) {
 		}
 	}()
 	d := newDocument(doc, 0, len(doc))
-	if err := g.redact(ctx, d, &known{}); err != nil {
+	if err := g.redact(ctx, d, &known{most: mostHeld}); err != nil {
 		return failed(err, g.coverage)
 	}
 	metadata := g.metadata.Clone()

@@ -13,6 +13,7 @@ type known struct {
 	byWord map[string][]repeat // by the first word of the value
 	size   int
 	done   map[standIn]repeat // what was made before
+	most   int                // remembered of either
 }
 
 // standIn is what a token depends on, with what else its field says.
@@ -25,8 +26,11 @@ type repeat struct {
 	field   Field
 }
 
-// mostKnown bounds what is remembered of a stream.
-const mostKnown = 100_000
+// What is remembered of a text that is held, and of a stream.
+const (
+	mostHeld   = 1 << 20
+	mostStream = 16 << 10
+)
 
 // substitute is Guard.substitute, made once for each value.
 func (k *known) substitute(g *Guard, r region, value string) (string, *Field) {
@@ -37,7 +41,7 @@ func (k *known) substitute(g *Guard, r region, value string) (string, *Field) {
 		return s.literal, &field
 	}
 	literal, field := g.substitute(r, value)
-	if len(k.done) >= mostKnown {
+	if len(k.done) >= k.most {
 		return literal, field
 	}
 	value = strings.Clone(value) // the text it is cut from must not stay
@@ -55,7 +59,7 @@ func (k *known) substitute(g *Guard, r region, value string) (string, *Field) {
 // add remembers a value that could only be itself: an identifier, an account,
 // a way to reach somebody, with enough letters and digits to be no word.
 func (k *known) add(value, literal string, f *Field) {
-	if k.size >= mostKnown || !telling(f.Category, value) {
+	if k.size >= k.most || !telling(f.Category, value) {
 		return
 	}
 	if k.byWord == nil {

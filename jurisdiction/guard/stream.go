@@ -25,7 +25,8 @@ type Summary struct {
 //
 // A text is read in windows that see some way beyond their ends, so the result
 // is that of Scan but for a value and a cue that lie further apart than that,
-// and for a value that only a later window knows.
+// and for a value without its cue that only a later window knows, or that one
+// of thousands of values before it was.
 func (g *Guard) Copy(ctx context.Context, dst io.Writer, src io.Reader, each func(Field)) (sum Summary, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -37,7 +38,7 @@ func (g *Guard) Copy(ctx context.Context, dst io.Writer, src io.Reader, each fun
 	}()
 	sum.Counts = map[string]int{}
 	input := newDigest(g.tokens.key)
-	k := &known{}
+	k := &known{most: mostStream}
 	err = jurisdiction.EachWindow(ctx, io.TeeReader(src, input), func(w *jurisdiction.Window) error {
 		d := newDocument(w.Text, w.From, w.To)
 		if err := g.redact(ctx, d, k); err != nil {
