@@ -79,11 +79,7 @@ func (n *number) national() (string, float64) {
 	if !cue && (n.m == n.k && len(d) < 10 || d[0] != '0' && !n.grouped()) {
 		return "", 0
 	}
-	regions := []string{n.f.region}
-	if n.f.region == "EU" {
-		regions = members
-	}
-	for _, r := range regions {
+	for _, r := range n.f.regions {
 		if e := numbering().inRegion(r, d, false); e != "" {
 			return e, nationalConf
 		}
@@ -92,6 +88,9 @@ func (n *number) national() (string, float64) {
 		return "", 0
 	}
 	if e := numbering().inRegion(n.f.region, d, true); e != "" {
+		return e, cuedPhoneConf
+	}
+	if e := numbering().inRegion("US", d, false); e != "" && n.grouped() {
 		return e, cuedPhoneConf
 	}
 	if d[0] == '0' && len(d) >= 9 {

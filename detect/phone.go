@@ -25,7 +25,8 @@ const (
 // a plus or a local mobile prefix makes a telephone number.
 type phones struct {
 	*lexed
-	region  string // whose national numbers count
+	region  string   // whose local mobile numbers are read first
+	regions []string // whose national numbers count
 	blocked []vspan
 	noTrunk bool    // its national numbers begin with no zero
 	ids     []vspan // identifiers of the jurisdiction's own pack
@@ -34,9 +35,17 @@ type phones struct {
 
 var phoneCues = sync.OnceValue(func() *cues { return compileCues(packs.PhoneCues()) })
 
-func (x *lexed) phones(region string, blocked, ids []vspan) []found {
-	f := &phones{lexed: x, region: region, blocked: blocked, ids: ids}
-	if p := numbering().region[region]; p != nil {
+func (x *lexed) phones(jurisdiction string, blocked, ids []vspan) []found {
+	f := &phones{lexed: x, region: jurisdiction, blocked: blocked, ids: ids}
+	switch jurisdiction {
+	case "":
+		f.region, f.regions = defaultRegion, []string{defaultRegion, "US"}
+	case "EU":
+		f.regions = members
+	default:
+		f.regions = []string{jurisdiction}
+	}
+	if p := numbering().region[f.region]; p != nil {
 		f.noTrunk = p.Trunk != "0"
 	}
 	next := 0

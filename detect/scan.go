@@ -80,7 +80,7 @@ func (x *lexed) run(pack, jurisdiction string, also, ids []found) []found {
 	case "addr":
 		return x.addresses()
 	case "core":
-		return x.phones(homeRegion(jurisdiction), places(announced(also, true)), places(append(x.certain(ids), announced(also, false)...)))
+		return x.phones(jurisdiction, places(announced(also, true)), places(append(x.certain(ids), announced(also, false)...)))
 	}
 	return x.country(pack)
 }
@@ -112,15 +112,6 @@ func places(list []found) []vspan {
 		out = append(out, vspan{f.s, f.e})
 	}
 	return out
-}
-
-// homeRegion is the country whose local numbers are read without a
-// jurisdiction.
-func homeRegion(jurisdiction string) string {
-	if jurisdiction == "" {
-		return defaultRegion
-	}
-	return jurisdiction
 }
 
 func plain(spans []vspan, category string, conf float64) []found {
