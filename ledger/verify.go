@@ -261,10 +261,42 @@ func (v *verification) blobs() error {
 	if err != nil || v.broken {
 		return err
 	}
+	if err := v.pairing(wrong); err != nil {
+		return err
+	}
 	for i := range v.state.recs {
 		n := int32(i) //nolint:gosec // bounded by the number of events
 		if r := &v.state.recs[i]; !r.erased && !have[n] {
 			wrong(r.seq, v.state.recordID(n), "the content is gone")
+		}
+	}
+	return nil
+}
+
+// pairing compares contents with the events that name them, both ways. Contents
+// that an event says were erased are missing rightly.
+func (v *verification) pairing(wrong func(int64, string, string)) error {
+	for _, check := range []struct{ sql, what string }{
+		{`SELECT b.seq, b.address FROM blobs b ANTI JOIN events e
+			ON b.seq = e.seq AND (e.subject = b.address OR contains(e.body, b.address)) ORDER BY ALL`, "the event it lies with does not name it"},
+		{`SELECT n.seq, n.address FROM (
+				SELECT seq, unnest(regexp_extract_all(body, '(?:txt|row|lst):blake3:[0-9a-f]{64}')) AS address FROM events
+				WHERE contains(body, 'txt:blake3:') OR contains(body, 'row:blake3:') OR contains(body, 'lst:blake3:')) n
+			ANTI JOIN blobs b ON b.seq = n.seq AND b.address = n.address
+			ANTI JOIN (SELECT subject FROM events WHERE kind = 'values.erased') x ON x.subject = n.address ORDER BY ALL`, "the content is gone"},
+		{`SELECT n.seq, n.address FROM (SELECT seq, body ->> '$.address' AS address FROM events WHERE kind = 'document.written') n
+			ANTI JOIN blobs b ON b.address = n.address
+			ANTI JOIN (SELECT subject FROM events WHERE kind = 'values.erased') x ON x.subject = n.address ORDER BY ALL`, "the content is gone"},
+		{`SELECT seq, address FROM blobs GROUP BY ALL HAVING count(*) > 1 ORDER BY ALL`, "it is there twice"},
+	} {
+		err := v.db.Query(v.ctx, check.sql, nil, func(x []driver.Value) error {
+			seq, _ := x[0].(int64)
+			address, _ := x[1].(string)
+			wrong(seq, address, check.what)
+			return nil
+		})
+		if err != nil {
+			return err
 		}
 	}
 	return nil

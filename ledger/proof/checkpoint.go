@@ -3,6 +3,7 @@ package proof
 import (
 	"crypto/ed25519"
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
@@ -104,9 +105,16 @@ func Open(text string, key ed25519.PublicKey) (Checkpoint, error) {
 	return out, nil
 }
 
+// onlyOneSignature reports whether the text is the body and one signature line
+// in the one form base64 has for it.
 func onlyOneSignature(text, body string) bool {
 	rest, ok := strings.CutPrefix(text, body+"\n")
-	return ok && strings.Count(rest, "\n") == 1 && strings.HasSuffix(rest, "\n")
+	if !ok || strings.Count(rest, "\n") != 1 || !strings.HasSuffix(rest, "\n") {
+		return false
+	}
+	sig := rest[strings.LastIndexByte(rest, ' ')+1 : len(rest)-1]
+	_, err := base64.StdEncoding.Strict().DecodeString(sig)
+	return err == nil
 }
 
 // Tree is the RFC 6962 tree over links, grown one at a time.
