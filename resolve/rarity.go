@@ -14,6 +14,7 @@ const (
 	calibratedFloor = 5e-05 // rate of a token that calibration never saw
 	rareFrom        = 0.75  // a token this rare can carry a name by itself
 	leastCeiling    = 0.2
+	leastRarity     = 0.02  // in the second engine: two lists of one equal name agree on it
 	ordinaryRate    = 1e-05 // rate in English text from which a token is a plain word
 )
 
@@ -173,7 +174,11 @@ func (s *store) calibrated(n int64) float64 {
 	if n == 0 {
 		return distinctiveness(calibratedFloor)
 	}
-	return distinctiveness(float64(n) / s.tableTotal())
+	d := distinctiveness(float64(n) / s.tableTotal())
+	if s.plan.v2 {
+		return max(d, leastRarity)
+	}
+	return d
 }
 
 // calibrationPin hashes the calibrated table.
