@@ -48,25 +48,30 @@ func (s *Scratch) Load(ctx context.Context, table string, columns []string, next
 	if err := s.db.Exec(ctx, "CREATE TABLE "+table+" ("+strings.Join(columns, ", ")+")"); err != nil {
 		return err
 	}
-	const chunk = 8192
+	// Rows are copied into the database chunk by chunk, so theirs is the only
+	// memory that a load of millions needs.
+	const chunk = 2048
 	rows := make([][]driver.Value, 0, chunk)
-	for {
+	for n := 0; ; {
 		row, err := next()
 		if err != nil {
 			return err
 		}
 		if row != nil {
-			vals := make([]driver.Value, len(row))
-			for i, v := range row {
-				vals[i] = v
+			if n == len(rows) {
+				rows = append(rows, make([]driver.Value, 0, len(columns)))
 			}
-			rows = append(rows, vals)
+			rows[n] = rows[n][:0]
+			for _, v := range row {
+				rows[n] = append(rows[n], v)
+			}
+			n++
 		}
-		if len(rows) == chunk || row == nil && len(rows) > 0 {
-			if err := s.db.note(s.db.bulk(ctx, table, rows)); err != nil {
+		if n == chunk || row == nil && n > 0 {
+			if err := s.db.note(s.db.bulk(ctx, table, rows[:n])); err != nil {
 				return err
 			}
-			rows = rows[:0]
+			n = 0
 		}
 		if row == nil {
 			return nil
