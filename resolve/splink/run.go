@@ -104,7 +104,8 @@ func (r *runner) prepare() error {
 		}
 		return r.columnsOfModel()
 	}
-	r.columns = pickColumns(r.in.Comparators, func(f string) bool { return carried(r.in.A, f) && carried(r.in.B, f) })
+	a, b := carriedFields(r.in.A), carriedFields(r.in.B)
+	r.columns = pickColumns(r.in.Comparators, func(f string) bool { return a[f] && b[f] })
 	if err := r.checkColumns(); err != nil {
 		return err
 	}
@@ -173,14 +174,28 @@ func partnerOf(c column, all []column) string {
 	return ""
 }
 
-// carried reports whether some record has a value under the field.
-func carried(list []*canon.Object, field string) bool {
+// carriedFields are the fields under which some record has a value.
+func carriedFields(list []*canon.Object) map[string]bool {
+	out := make(map[string]bool)
+	// Most lists have the same fields in the same places: a field that is known
+	// at its place costs one comparison.
+	var places []string
 	for _, rec := range list {
-		if v, ok := rec.Get(field); ok && v != nil && v != "" {
-			return true
+		at := 0
+		for k, v := range rec.All() {
+			known := at < len(places) && places[at] == k
+			at++
+			if known || v == nil || v == "" {
+				continue
+			}
+			out[k] = true
+			for len(places) < at {
+				places = append(places, "")
+			}
+			places[at-1] = k
 		}
 	}
-	return false
+	return out
 }
 
 // survey reads a sample of the lists for what needs no database: blocking rules
