@@ -6,7 +6,7 @@ import "github.com/spf13/cobra"
 // A subject adds one line here and lives in a file of its own.
 var commands = []func(*app) *cobra.Command{
 	newQuickstart, newMCP, newServe,
-	newCompare, newDedupe, newDecision, newExplain, newReplay, newEntities, newPath, newCases, newResolve, newObserve, newDecide, newUndo, newReview, newForget, newRetention, newExport,
+	newCompare, newDedupe, newDecision, newExplain, newReplay, newEntities, newPath, newCases, newResolve, newObserve, newDecide, newUndo, newReview, newForget, newRetention, newExport, newImport,
 	newDetect, newRedact, newPlan, newInfer,
 	newDoc, newInit, newHooks,
 	newCapabilities, newPacks, newAttest,
