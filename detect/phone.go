@@ -179,7 +179,9 @@ func (f *phones) judge(k, m int, whole bool) (found, bool) {
 	if plus && !f.alnumBefore(s-1) {
 		s--
 	}
-	s, e = f.brackets(s, e)
+	if !known { // the published plans' spans start at the first digit or plus
+		s, e = f.brackets(s, e)
+	}
 	return found{s: s, e: e, category: catPhone, conf: conf, canonical: e164, published: known}, true
 }
 
