@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/zeebo/blake3"
@@ -29,6 +30,9 @@ func TestMain(m *testing.M) {
 		if err == nil {
 			err = writeForever(f[0], first, f[2])
 		}
+		if err == nil {
+			os.Exit(0)
+		}
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
@@ -36,7 +40,7 @@ func TestMain(m *testing.M) {
 }
 
 // crashUnit is how many decisions a unit of work of a mode records; 0 varies.
-var crashUnit = map[string]int{"single": 1, "ten": 10, "thousand": 1000, "resolve": 0, "observe": 0}
+var crashUnit = map[string]int{"single": 1, "ten": 10, "thousand": 1000, "resolve": 0, "observe": 0, "turns": 1}
 
 // writeForever appends unit after unit and acknowledges each on standard
 // output with where the log then ends.
@@ -46,7 +50,7 @@ func writeForever(mode string, first int, path string) error {
 		return err
 	}
 	ctx := context.Background()
-	for n := first; ; n++ {
+	for n := first; mode != "turns" || n < first+turnsEach; n++ {
 		switch mode {
 		case "resolve":
 			_, err = l.Resolve(ctx, canon.Obj("name", fmt.Sprintf("Kijani%d Tea Exporters", n%7), "n", n), "organisation")
@@ -79,6 +83,37 @@ func writeForever(mode string, first int, path string) error {
 		if _, err := fmt.Printf("ack %d %s %d\n", seq, link, n); err != nil {
 			return err
 		}
+	}
+	return l.Close()
+}
+
+// turnsEach is how many units each process of TestProcessesTakeTurns appends.
+const turnsEach = 25
+
+// TestProcessesTakeTurns lets four real processes append to one file at once:
+// every unit is there, none failed, and the log is one chain.
+func TestProcessesTakeTurns(t *testing.T) {
+	path := filePath(t)
+	const processes = 4
+	var wg sync.WaitGroup
+	for k := range processes {
+		wg.Go(func() {
+			cmd := exec.Command(os.Args[0], "-test.run=^$")
+			cmd.Env = append(os.Environ(), fmt.Sprintf("%s=turns %d %s", crashChild, k*turnsEach, path))
+			out, err := cmd.CombinedOutput()
+			if err != nil || strings.Count(string(out), "ack ") != turnsEach {
+				t.Errorf("process %d: %v\n%s", k, err, out)
+			}
+		})
+	}
+	wg.Wait()
+	l := open(t, path, ledger.Options{})
+	ents, err := l.Entities(t.Context(), "")
+	if n := countOf(t, ents, err); n != processes*turnsEach {
+		t.Errorf("%d entities, want %d", n, processes*turnsEach)
+	}
+	if err := l.Verify(t.Context(), nil); err != nil {
+		t.Error(err)
 	}
 }
 
