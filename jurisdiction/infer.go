@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/arche-ledger/arche/internal/canon"
+	"github.com/arche-ledger/arche/internal/fault"
 	"github.com/arche-ledger/arche/packs"
 )
 
@@ -38,19 +39,41 @@ type Evidence struct {
 }
 
 // Infer names the country whose law governs a text, or abstains when the
-// evidence is weak, split or close.
-func Infer(doc string) *Inference { return infer(countSignals(doc)) }
+// evidence is weak, split or close. It runs under the published rules.
+func Infer(doc string) *Inference {
+	rules := rulesFor("")
+	counts, _ := rules.count(doc, 0, len(doc))
+	return rules.infer(counts)
+}
+
+// InferUnder is Infer under a version of the rules, "" for the published one.
+// The error is a fault for a version that does not exist.
+func InferUnder(doc, version string) (*Inference, error) {
+	rules, err := needRules(version)
+	if err != nil {
+		return nil, err
+	}
+	counts, _ := rules.count(doc, 0, len(doc))
+	return rules.infer(counts), nil
+}
+
+func needRules(version string) (*ruleset, error) {
+	if rules := rulesFor(version); rules != nil {
+		return rules, nil
+	}
+	return nil, fault.New(fault.Invalid, "no such version of the inference rules").
+		WithHint("there are %s and %s", packs.RulesetPublished, packs.RulesetLatest)
+}
 
 // infer decides on how often each signal was found, in table order; nil is none.
-func infer(counts []int) *Inference {
-	rules := packs.LoadSignals()
+func (rules *ruleset) infer(counts []int) *Inference {
 	inf := &Inference{RulesetVersion: rules.Ruleset, Evidence: []Evidence{}}
 	var ranking []score
 	for k, n := range counts {
 		if n == 0 {
 			continue
 		}
-		s := rules.Signals[k]
+		s := rules.signals[k]
 		weight := rules.Weights[s.Tier] * float64(min(n, rules.CountCap))
 		inf.Evidence = append(inf.Evidence, Evidence{s.Name, s.Tier, s.Country, n, canon.Float(weight), "text"})
 		i := slices.IndexFunc(ranking, func(c score) bool { return c.country == s.Country })
@@ -65,7 +88,7 @@ func infer(counts []int) *Inference {
 		}
 		return strings.Compare(a.Signal, b.Signal)
 	})
-	inf.decide(ranking, rules)
+	inf.decide(ranking, rules.Signals)
 	inf.addPolicy()
 	return inf
 }
@@ -160,10 +183,15 @@ func compareFloat(a, b float64) int {
 	return 0
 }
 
-// Inferable returns the countries that Infer can name, sorted.
-func Inferable() []string {
+// Inferable returns the countries that a version of the rules can name, sorted;
+// none for a version that does not exist.
+func Inferable(version string) []string {
+	rules := rulesFor(version)
+	if rules == nil {
+		return nil
+	}
 	var out []string
-	for _, s := range packs.LoadSignals().Signals {
+	for _, s := range rules.signals {
 		out = append(out, s.Country)
 	}
 	slices.Sort(out)

@@ -2,11 +2,14 @@ package jurisdiction_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/arche-ledger/arche/internal/canon"
+	"github.com/arche-ledger/arche/internal/fault"
 	"github.com/arche-ledger/arche/jurisdiction"
+	"github.com/arche-ledger/arche/packs"
 )
 
 func TestInferGolden(t *testing.T) {
@@ -28,6 +31,38 @@ func TestInferNeverAnswersTheText(t *testing.T) {
 		if strings.Contains(string(raw), value) {
 			t.Errorf("the answer holds %s:\n%s", value, raw)
 		}
+	}
+}
+
+// The later rules read what the published ones cannot.
+func TestLatestRules(t *testing.T) {
+	for doc, want := range map[string]string{
+		"SSNIT number on the form, paid GHS 500":      "GH",
+		"send it to GA-183-8164":                      "GH",
+		"KSh 5,000 to +254 712 345 678":               "KE",
+		"£5, call +44 7700 900123":                    "GB",
+		"NIN 12345678901":                             "NG",
+		"notice under POPIA":                          "ZA",
+		"nothing here":                                "",
+		"Acme Ltd. VAT GB 123456789, Companies House": "GB",
+	} {
+		inf, err := jurisdiction.InferUnder(doc, packs.RulesetLatest)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		if inf.Country != nil {
+			got = *inf.Country
+		}
+		if got != want || inf.RulesetVersion != packs.RulesetLatest {
+			t.Errorf("%q: %q under %s, want %q", doc, got, inf.RulesetVersion, want)
+		}
+	}
+	if _, err := jurisdiction.InferUnder("x", "1999.01.1"); !fault.Is(err, fault.Invalid) {
+		t.Errorf("an unknown version: %v", err)
+	}
+	if !slices.Contains(jurisdiction.Inferable(packs.RulesetLatest), "GH") || slices.Contains(jurisdiction.Inferable(""), "GH") {
+		t.Error("Ghana can be inferred under the later rules only")
 	}
 }
 

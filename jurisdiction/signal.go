@@ -20,15 +20,37 @@ type signal struct {
 	first                      [256]bool // bytes a match can begin with
 }
 
-var compiledSignals = sync.OnceValue(func() []signal {
-	rules := packs.LoadSignals().Signals
-	out := make([]signal, len(rules))
-	for i, r := range rules {
-		out[i] = signal{Signal: r, pattern: mustPattern(r.Pattern), before: mustPattern(r.Before), notBefore: mustPattern(r.NotBefore)}
-		firstBytes(out[i].pattern, &out[i].first)
+// ruleset is a version of the rules, compiled.
+type ruleset struct {
+	*packs.Signals
+	signals []signal
+	byByte  [256][]int // signals a match of which can begin with a byte
+}
+
+var rulesets sync.Map // version to *ruleset
+
+// rulesFor returns a version of the rules, nil when there is none.
+func rulesFor(version string) *ruleset {
+	if r, ok := rulesets.Load(version); ok {
+		return r.(*ruleset)
 	}
-	return out
-})
+	rules, ok := packs.LoadSignals(version)
+	if !ok {
+		return nil
+	}
+	r := &ruleset{Signals: rules, signals: make([]signal, len(rules.Signals))}
+	for i, s := range rules.Signals {
+		r.signals[i] = signal{Signal: s, pattern: mustPattern(s.Pattern), before: mustPattern(s.Before), notBefore: mustPattern(s.NotBefore)}
+		firstBytes(r.signals[i].pattern, &r.signals[i].first)
+		for b, first := range r.signals[i].first {
+			if first {
+				r.byByte[b] = append(r.byByte[b], i)
+			}
+		}
+	}
+	rulesets.Store(version, r)
+	return r
+}
 
 // spaceClass is white space as the rules count it, inside a class.
 const spaceClass = `\x09-\x0d\x1c-\x20\x85\p{Z}`
@@ -234,26 +256,18 @@ func markRange(set *[256]bool, lo, hi rune) {
 	}
 }
 
-// countSignals returns how often each signal occurs, in table order: matches
-// of one signal do not overlap, those of different signals may.
-func countSignals(doc string) []int {
-	counts, _ := countWithin(doc, 0, len(doc))
-	return counts
-}
-
-// countWithin counts the matches that begin in [from, to) and returns where the
-// last of them ends.
-func countWithin(doc string, from, to int) (counts []int, end int) {
-	signals := compiledSignals()
-	table := signalsByByte()
-	counts = make([]int, len(signals))
-	free := make([]int, len(signals)) // where the next match of each may begin
+// count returns how often each signal begins in [from, to), in table order, and
+// where the last match ends. Matches of one signal do not overlap, those of
+// different signals may.
+func (r *ruleset) count(doc string, from, to int) (counts []int, end int) {
+	counts = make([]int, len(r.signals))
+	free := make([]int, len(r.signals)) // where the next match of each may begin
 	for i := from; i < to; i++ {
-		for _, k := range table[doc[i]] {
+		for _, k := range r.byByte[doc[i]] {
 			if i < free[k] {
 				continue
 			}
-			if e := signals[k].find(doc, i); e > i {
+			if e := r.signals[k].find(doc, i); e > i {
 				counts[k]++
 				free[k] = e
 				end = max(end, e)
@@ -262,15 +276,3 @@ func countWithin(doc string, from, to int) (counts []int, end int) {
 	}
 	return counts, end
 }
-
-var signalsByByte = sync.OnceValue(func() *[256][]int {
-	table := &[256][]int{}
-	for k, s := range compiledSignals() {
-		for b, ok := range s.first {
-			if ok {
-				table[b] = append(table[b], k)
-			}
-		}
-	}
-	return table
-})

@@ -68,14 +68,15 @@ func (x *lineIndex) advance(s string) {
 	x.column += utf8.RuneCountInString(s)
 }
 
-// InferStream is Infer for a UTF-8 text of any size.
-func InferStream(ctx context.Context, r io.Reader) (*Inference, error) {
-	var total []int
-	err := EachWindow(ctx, r, func(w *Window) error {
-		counts, end := countWithin(w.Text, w.From, w.To)
-		if total == nil {
-			total = make([]int, len(counts))
-		}
+// InferStream is InferUnder for a UTF-8 text of any size.
+func InferStream(ctx context.Context, r io.Reader, version string) (*Inference, error) {
+	rules, err := needRules(version)
+	if err != nil {
+		return nil, err
+	}
+	total := make([]int, len(rules.signals))
+	err = EachWindow(ctx, r, func(w *Window) error {
+		counts, end := rules.count(w.Text, w.From, w.To)
 		for k, n := range counts {
 			total[k] += n
 		}
@@ -85,5 +86,5 @@ func InferStream(ctx context.Context, r io.Reader) (*Inference, error) {
 	if err != nil {
 		return nil, err
 	}
-	return infer(total), nil
+	return rules.infer(total), nil
 }

@@ -80,7 +80,7 @@ func byteOf(doc string, at int) int {
 func TestInferStreamIsInfer(t *testing.T) {
 	for _, doc := range []string{"", "NIN", long(5000), strings.Repeat("x", 600_000) + " NIN HMRC"} {
 		want := jurisdiction.Infer(doc)
-		got, err := jurisdiction.InferStream(t.Context(), strings.NewReader(doc))
+		got, err := jurisdiction.InferStream(t.Context(), strings.NewReader(doc), "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -91,7 +91,7 @@ func TestInferStreamIsInfer(t *testing.T) {
 }
 
 func TestStreamsRefuseWhatIsNotText(t *testing.T) {
-	_, err := jurisdiction.InferStream(t.Context(), strings.NewReader("ab\xffcd"))
+	_, err := jurisdiction.InferStream(t.Context(), strings.NewReader("ab\xffcd"), "")
 	if f := fault.As(err); f == nil || !strings.Contains(f.Message, "byte 2") {
 		t.Errorf("got %v", err)
 	}

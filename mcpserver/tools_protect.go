@@ -23,6 +23,7 @@ type ProtectOptions struct {
 	TransferBasis string
 	Coverage      string         // jurisdiction.CountAll or ""
 	TokenScheme   string         // guard.SchemePublished or ""
+	Ruleset       string         // version of the inference rules, "" = the published one
 	Ledger        *ledger.Ledger // records each guarded scan; nil records nothing
 	Clock         func() time.Time
 }
@@ -37,6 +38,7 @@ func ProtectFromEnv(env func(string) string) ProtectOptions {
 		TransferBasis: env("ARCHE_TRANSFER_BASIS"),
 		Coverage:      env("ARCHE_COVERAGE"),
 		TokenScheme:   env("ARCHE_TOKEN_SCHEME"),
+		Ruleset:       env("ARCHE_RULESET"),
 	}
 }
 
@@ -62,10 +64,10 @@ func NewProtection(o ProtectOptions) *Protection {
 		o.Clock = time.Now
 	}
 	return &Protection{
-		Tools:       []Tool{inferTool(), o.planTool(), o.detectTool(), entitiesTool(), o.guardTool(), placesTool()},
+		Tools:       []Tool{o.inferTool(), o.planTool(), o.detectTool(), entitiesTool(), o.guardTool(), placesTool()},
 		Statutes:    jurisdiction.Statutes(),
 		WithStatute: jurisdiction.WithStatute(),
-		Inferable:   jurisdiction.Inferable(),
+		Inferable:   jurisdiction.Inferable(o.Ruleset),
 		Documents:   true,
 	}
 }
@@ -80,7 +82,7 @@ var (
 	coverageOut = Out{Name: "coverage", Type: "object", Description: "what plan_protection answers: what could be found here and what not"}
 )
 
-func inferTool() Tool {
+func (o ProtectOptions) inferTool() Tool {
 	return Tool{
 		Name:  "infer_jurisdiction",
 		Title: "Which law a text falls under",
@@ -102,8 +104,10 @@ func inferTool() Tool {
 			{Name: "policy_reason", Type: "string"},
 			{Name: "policy_alternatives", Type: "array", Items: "string"},
 		},
-		Hints:   Query,
-		Handler: func(_ context.Context, a *Args) (any, error) { return jurisdiction.Infer(a.Text("text")), nil },
+		Hints: Query,
+		Handler: func(_ context.Context, a *Args) (any, error) {
+			return jurisdiction.InferUnder(a.Text("text"), o.Ruleset)
+		},
 	}
 }
 

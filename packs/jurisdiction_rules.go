@@ -3,6 +3,7 @@ package packs
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"sync"
 
 	"github.com/arche-ledger/arche/internal/canon"
@@ -30,13 +31,33 @@ type Signal struct {
 	NotBefore string `json:"not_before"` // what must not follow it, "" = anything may
 }
 
-// LoadSignals returns the shipped inference rules. Do not write to them.
-var LoadSignals = sync.OnceValue(func() *Signals {
-	s := &Signals{}
-	if err := readJurisdictionFile("signals-2026.08.1.json", s); err != nil {
-		panic("packs: shipped signals: " + err.Error())
+// The versions of the inference rules: the published one, and ours, which reads
+// Ghana and Kenya better and a calling code after a space.
+const (
+	RulesetPublished = "2026.08.1"
+	RulesetLatest    = "2026.12.1"
+)
+
+// LoadSignals returns a version of the inference rules, "" for the published
+// one; ok is false for a version that does not exist. Do not write to them.
+func LoadSignals(version string) (s *Signals, ok bool) {
+	if version == "" {
+		version = RulesetPublished
 	}
-	return s
+	s, ok = signalVersions()[version]
+	return s, ok
+}
+
+var signalVersions = sync.OnceValue(func() map[string]*Signals {
+	out := map[string]*Signals{}
+	for _, version := range []string{RulesetPublished, RulesetLatest} {
+		s := &Signals{}
+		if err := readJurisdictionFile("signals-"+version+".json", s); err != nil || s.Ruleset != version {
+			panic(fmt.Sprintf("packs: shipped signals %s: %v", version, err))
+		}
+		out[version] = s
+	}
+	return out
 })
 
 // PlaceRoles is the pack of phrases that give a place its role in a sentence.

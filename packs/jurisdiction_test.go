@@ -84,19 +84,24 @@ func TestParseStatuteRefuses(t *testing.T) {
 }
 
 func TestSignalPatternsParse(t *testing.T) {
-	s := packs.LoadSignals()
-	if len(s.Signals) != 28 {
-		t.Errorf("%d signals, want 28", len(s.Signals))
-	}
-	for _, sig := range s.Signals {
-		for _, p := range []string{sig.Pattern, sig.Before, sig.NotBefore} {
-			if _, err := syntax.Parse(p, syntax.Perl); err != nil {
-				t.Errorf("%s: %v", sig.Name, err)
+	for version, want := range map[string]int{"": 28, packs.RulesetLatest: 39} {
+		s, ok := packs.LoadSignals(version)
+		if !ok || len(s.Signals) != want {
+			t.Fatalf("version %q: %v, %d signals, want %d", version, ok, len(s.Signals), want)
+		}
+		for _, sig := range s.Signals {
+			for _, p := range []string{sig.Pattern, sig.Before, sig.NotBefore} {
+				if _, err := syntax.Parse(p, syntax.Perl); err != nil {
+					t.Errorf("%s: %v", sig.Name, err)
+				}
+			}
+			if s.Weights[sig.Tier] == 0 {
+				t.Errorf("%s has the unknown tier %q", sig.Name, sig.Tier)
 			}
 		}
-		if s.Weights[sig.Tier] == 0 {
-			t.Errorf("%s has the unknown tier %q", sig.Name, sig.Tier)
-		}
+	}
+	if _, ok := packs.LoadSignals("2020.01.1"); ok {
+		t.Error("a version nobody shipped is there")
 	}
 }
 

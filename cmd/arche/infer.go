@@ -47,7 +47,7 @@ func (a *app) infer(ctx context.Context, path, charset string) (*jurisdiction.In
 	if err != nil {
 		return nil, err
 	}
-	inf, err := jurisdiction.InferStream(ctx, text)
+	inf, err := jurisdiction.InferStream(ctx, text, a.env("ARCHE_RULESET"))
 	if err != nil {
 		return nil, named(path, err)
 	}
