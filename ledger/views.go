@@ -16,9 +16,9 @@ var views = []string{
 	`COMMENT ON COLUMN v_event.recorded_at IS 'UTC'`,
 	`COMMENT ON COLUMN v_event.link IS 'link of the hash chain: covers this row and all before it'`,
 
-	`CREATE VIEW v_membership AS SELECT record_id, arg_max(coalesce(entity_id, ''), seq) AS entity_id, arg_max(entity_type, seq) AS entity_type,
-			max(seq) AS since_seq
-		FROM members GROUP BY record_id HAVING arg_max(coalesce(entity_id, ''), seq) <> ''`,
+	`CREATE VIEW v_membership AS SELECT record_id, entity_id, entity_type, seq AS since_seq
+		FROM (SELECT *, rowid AS place FROM members)
+		QUALIFY row_number() OVER (PARTITION BY record_id ORDER BY seq DESC, place DESC) = 1 AND coalesce(entity_id, '') <> ''`,
 	`COMMENT ON VIEW v_membership IS 'which entity a record is in now; records in none are absent'`,
 
 	`CREATE VIEW v_record AS SELECT r.record_id, r.entity_type, e.recorded_at, e.actor, m.entity_id,
