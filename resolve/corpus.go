@@ -2,6 +2,7 @@ package resolve
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strconv"
 
@@ -75,7 +76,8 @@ func appendCode(buf []byte, code string, n int64) []byte {
 // Len returns the number of records.
 func (c *Corpus) Len() int { return c.side.n }
 
-// Add puts a record in, under the id that edges name it by.
+// Add puts a record in, under the id that edges name it by. A value too long to
+// be compared counts as missing.
 func (c *Corpus) Add(id string, rec *canon.Object) {
 	row := c.side.n
 	c.take(c.side, rec, 1)
@@ -140,13 +142,11 @@ func (c *Corpus) count(sd *side, row int32, rec *canon.Object, by int64) {
 			}
 		}
 	}
-	done := make(map[string]bool)
 	for i := range c.plan.comps {
 		cmp := &c.plan.comps[i]
-		if cmp.kind != kindCode || done[cmp.category] {
+		if cmp.kind != kindCode || c.plan.repeatsCodes(i) {
 			continue
 		}
-		done[cmp.category] = true
 		if ref := sd.ref(cmp.column, row); ref >= 0 && !s.cols[cmp.column].blank[ref] {
 			for _, id := range s.feats[i].codes.at(ref) {
 				c.codes[cmp.category].add(id, by)
@@ -161,8 +161,14 @@ func (c *Corpus) Match(ctx context.Context, newcomer *canon.Object) (*Result, er
 		return nil, fault.New(fault.Invalid, "the record is not an object")
 	}
 	a := newSide(c.plan)
+	c.forgetLong()
 	c.take(a, newcomer, 1)
 	defer c.count(a, 0, newcomer, -1)
+	for i := range c.store.cols {
+		if col := &c.store.cols[i]; col.long {
+			return nil, tooLong(fmt.Sprintf("field %q of the record", col.spec.field))
+		}
+	}
 	pt := a.points[c.plan.blockPoints][0]
 	if pt.usable && !pt.finite() {
 		return nil, c.plan.notFinite()
@@ -190,6 +196,12 @@ func (c *Corpus) Match(ctx context.Context, newcomer *canon.Object) (*Result, er
 	}
 	sortSurfaced(pairs)
 	return c.answer(r, w, newcomer, pairs)
+}
+
+func (c *Corpus) forgetLong() {
+	for i := range c.store.cols {
+		c.store.cols[i].long = false
+	}
 }
 
 // begin starts a match: calibrated rarities and code tables are those of this

@@ -231,3 +231,24 @@ func TestSortPairs(t *testing.T) {
 		}
 	})
 }
+
+// Matching many words takes a detour to the same count.
+func TestManyWordsMatchTheSame(t *testing.T) {
+	draw := rapid.SampledFrom([]string{"mohammed", "muhammad", "mamadou", "bello", "diallo", "jallow", "ali", "aly", "x", "y", "tea"})
+	rapid.Check(t, func(t *rapid.T) {
+		words, err := newNameWords(newTokens())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var ids [2][]int32
+		for side := range ids {
+			for _, w := range rapid.SliceOfN(draw, 1, 12).Draw(t, "name") {
+				ids[side] = append(ids[side], words.toks.id(w))
+			}
+		}
+		words.extend()
+		if got, want := words.matchedMany(ids[0], ids[1]), words.matched(ids[0], ids[1], new(nameScratch)); got != want {
+			t.Fatalf("%d words match, want %d", got, want)
+		}
+	})
+}

@@ -1,12 +1,14 @@
 package resolve
 
 import (
+	"slices"
 	"strings"
 	"sync"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/arche-ledger/arche/internal/canon"
+	"github.com/arche-ledger/arche/internal/fault"
 	"github.com/arche-ledger/arche/internal/text"
 	"github.com/arche-ledger/arche/packs"
 )
@@ -127,8 +129,16 @@ type nameScratch struct {
 	matcher text.Matcher
 }
 
-// matched counts the words of a that lead to a word of b, each used once.
+// manyWords is the product of word counts from which matching takes a detour
+// that is linear in the words.
+const manyWords = 4096
+
+// matched counts the words of a that lead to a word of b, each used once: in
+// order, the first free one.
 func (w *nameWords) matched(a, b []int32, s *nameScratch) int {
+	if len(a)*len(b) > manyWords {
+		return w.matchedMany(a, b)
+	}
 	if cap(s.used) < len(b) {
 		s.used = make([]bool, len(b)*2)
 	}
@@ -144,6 +154,39 @@ func (w *nameWords) matched(a, b []int32, s *nameScratch) int {
 			used[k] = true
 			n++
 			break
+		}
+	}
+	return n
+}
+
+// matchedMany is matched for long texts. A word outside all groups leads only to
+// itself, so such words are counted; for each group the first free word only
+// moves forward.
+func (w *nameWords) matchedMany(a, b []int32) int {
+	plain := make(map[int32]int)
+	for _, u := range b {
+		plain[u]++
+	}
+	used := make([]bool, len(b))
+	next := make(map[int16]int)
+	n := 0
+	for _, t := range a {
+		g := w.group[t]
+		if g < 0 {
+			if plain[t] > 0 {
+				plain[t]--
+				n++
+			}
+			continue
+		}
+		k := next[g]
+		for k < len(b) && (used[k] || !w.member[b[k]].has(g)) {
+			k++
+		}
+		next[g] = k
+		if k < len(b) {
+			used[k] = true
+			n++
 		}
 	}
 	return n
@@ -176,6 +219,9 @@ func (w *nameWords) equivalence(formA, formB *text.Prepared, a, b []int32, s *na
 // closest is the greatest Jaro-Winkler similarity of the whole forms and of any
 // two words.
 func (w *nameWords) closest(formA, formB *text.Prepared, a, b []int32, s *nameScratch) float64 {
+	if len(a)*len(b) > manyWords {
+		a, b = distinctIDs(slices.Clone(a)), distinctIDs(slices.Clone(b))
+	}
 	for _, t := range a {
 		for _, u := range b {
 			if t == u {
@@ -192,8 +238,20 @@ func (w *nameWords) closest(formA, formB *text.Prepared, a, b []int32, s *nameSc
 	return best
 }
 
+// maxText is the length in bytes up to which texts are compared by similarity;
+// the time that takes grows with the product of two lengths.
+const maxText = 1 << 18
+
+func tooLong(what string) error {
+	return fault.New(fault.Limit, "%s is longer than %d bytes, the most that is compared by similarity", what, maxText).
+		WithHint("shorten the value, or compare it by a comparator of kind id")
+}
+
 // compareNames is the name similarity of two single texts.
 func compareNames(a, b string) (float64, error) {
+	if max(len(a), len(b)) > maxText {
+		return 0, tooLong("a name")
+	}
 	x, y := text.Norm(a), text.Norm(b)
 	if x == "" || y == "" {
 		return 0, nil

@@ -19,11 +19,13 @@ type spellingKey struct {
 // kept apart.
 func spellingKeys(rules *packs.Orthography, list []string) []spellingKey {
 	var out []spellingKey
+	at := make(map[string]int)
 	note := func(key string, sources ...string) {
-		i := slices.IndexFunc(out, func(k spellingKey) bool { return k.key == key })
-		if i < 0 {
+		i, ok := at[key]
+		if !ok {
+			i = len(out)
+			at[key] = i
 			out = append(out, spellingKey{key: key})
-			i = len(out) - 1
 		}
 		for _, s := range sources {
 			if !slices.Contains(out[i].sources, s) {

@@ -65,6 +65,7 @@ type columnSpec struct {
 	blockSecond    bool // values of kind blockAs that find candidates beside words
 	blockAs        kind
 	person         bool // holds names of people
+	similar        bool // texts are compared by similarity
 	counted        bool // its tokens calibrate the table
 	rarity         bool // shared rarity of raw values
 }
@@ -335,6 +336,10 @@ func (p *plan) place(c *comparator) {
 	}
 	c.column = p.column(spec)
 	col := &p.columns[c.column]
+	switch c.kind {
+	case kindName, kindPlaceName, kindAddress, kindQualifier, kindRival:
+		col.similar = true
+	}
 	switch c.kind {
 	case kindName:
 		col.norm, col.lexicon = true, true

@@ -281,14 +281,19 @@ func (s *store) bestPhrase(c *column, a, b int32) (id int32, rarity float64) {
 	return id, rarity
 }
 
-// countCodes builds the code table of each category.
+// countCodes builds the code table of each category: every record counts once
+// for each field that codes of the category are read from.
 func (s *store) countCodes(sides []*side) {
 	for i := range s.plan.comps {
 		c := &s.plan.comps[i]
-		if c.kind != kindCode || s.tables[c.category] != nil {
+		if c.kind != kindCode || s.plan.repeatsCodes(i) {
 			continue
 		}
-		t := &codeTable{df: make(map[string]int)}
+		t := s.tables[c.category]
+		if t == nil {
+			t = &codeTable{df: make(map[string]int)}
+			s.tables[c.category] = t
+		}
 		f, col := &s.feats[i], &s.cols[c.column]
 		for _, sd := range sides {
 			for row := range sd.n {
@@ -301,9 +306,21 @@ func (s *store) countCodes(sides []*side) {
 				}
 			}
 		}
-		t.finish()
-		s.tables[c.category] = t
 	}
+	for _, t := range s.tables {
+		t.finish()
+	}
+}
+
+// repeatsCodes reports whether an earlier comparator reads codes of the same
+// category from the same field.
+func (p *plan) repeatsCodes(i int) bool {
+	for _, c := range p.comps[:i] {
+		if c.kind == kindCode && c.category == p.comps[i].category && c.column == p.comps[i].column {
+			return true
+		}
+	}
+	return false
 }
 
 // findRivalry prepares the comparator kind rival, if it is used.

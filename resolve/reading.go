@@ -27,6 +27,10 @@ func (s *store) ref(col int, rec *canon.Object) int32 {
 	if ref, ok := c.index[key]; ok {
 		return ref
 	}
+	if c.spec.similar && len(str) > maxText {
+		c.long = true
+		return -1
+	}
 	stripped := c.stripped(str)
 	ref := int32(-1)
 	if stripped != "" || c.spec.stripType == "" && !c.spec.stripQualifier {
@@ -253,6 +257,16 @@ func (s *store) readTokens(c *column, norm string, list []int32) {
 // repeats returns each further occurrence of a number that occurred before.
 func repeats(ids []int32) []int32 {
 	var out []int32
+	if len(ids) > largeSet {
+		seen := make(map[int32]bool, len(ids))
+		for _, id := range ids {
+			if seen[id] {
+				out = append(out, id)
+			}
+			seen[id] = true
+		}
+		return out
+	}
 	for i, id := range ids {
 		if slices.Contains(ids[:i], id) {
 			out = append(out, id)

@@ -2,6 +2,7 @@ package resolve
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"golang.org/x/sync/errgroup"
@@ -80,6 +81,8 @@ type column struct {
 	blockIDs []int32         // identifiers that find candidates, -1 none
 	spelled  [][]spellingKey // keys under spelling rules, when a comparator asks for them
 	blank    []bool          // raw value that counts as absent when rarity is asked
+
+	long bool // a value was too long to be compared
 
 	// For calibration: how many records hold the value, and tokens that occur
 	// more than once in it, each further time.
@@ -265,6 +268,9 @@ func (s *store) readColumn(ctx context.Context, col int, sides []*side, lists []
 			}
 			sd.refs[row*sd.width+col] = s.take(col, rec)
 		}
+	}
+	if s.cols[col].long {
+		return tooLong(fmt.Sprintf("field %q of a record", s.cols[col].spec.field))
 	}
 	s.cols[col].index = nil // large, and not asked again
 	return nil

@@ -365,6 +365,9 @@ func compareNamesV2(a, b string) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
+	if max(len(a), len(b)) > maxText {
+		return 0, tooLong("a name")
+	}
 	if r.filler(a, true) || r.filler(b, true) {
 		return 0, nil
 	}
