@@ -17,7 +17,8 @@ const (
 	shapeNamePart              // a given or family name
 	shapeDate
 	shapeID
-	shapeExact    // phone, e-mail, category: equal or not
+	shapeExact    // e-mail, category: equal or not
+	shapePhone    // equal or not, whatever the country prefix
 	shapeCode     // postcode
 	shapeNumber   // house number
 	shapeText     // one line of an address, a place name
@@ -43,7 +44,7 @@ func (c column) name() string {
 
 var kindShapes = map[string]shape{
 	"name": shapeName, "placename": shapeName, "date": shapeDate, "id": shapeID,
-	"email": shapeExact, "phone": shapeExact, "category": shapeExact, "postcode": shapeCode,
+	"email": shapeExact, "phone": shapePhone, "category": shapeExact, "postcode": shapeCode,
 	"address": shapeAddress, "geo": shapeDistance,
 }
 
@@ -65,7 +66,7 @@ var parts = []part{
 	{"suburb", shapeText, "address"}, {"neighborhood", shapeText, "address"}, {"city", shapeText, "address"}, {"town", shapeText, "address"},
 	{"postcode", shapeCode, "address"}, {"postal_code", shapeCode, "address"}, {"zip", shapeCode, "address"},
 	{"state", shapeExact, "address"}, {"region", shapeExact, "address"}, {"county", shapeExact, "address"}, {"country", shapeExact, "address"},
-	{"phone", shapeExact, ""}, {"email", shapeExact, ""},
+	{"phone", shapePhone, ""}, {"email", shapeExact, ""},
 }
 
 // localities are the columns that follow from one another: a town fixes its
@@ -174,11 +175,17 @@ func (c column) value(rec *canon.Object) string {
 	switch c.shape {
 	case shapeID:
 		return text.Nid(s)
+	case shapePhone:
+		return localNumber(text.Nid(s))
 	case shapeDate:
 		return isoDate(text.Norm(s))
 	}
 	return strings.TrimRight(text.Norm(s), " ")
 }
+
+// localNumber is a phone number without country code or trunk prefix, as far as
+// that can be told without a numbering plan: its last nine digits.
+func localNumber(s string) string { return s[max(0, len(s)-9):] }
 
 // isoDate rewrites eight digits that can only be year, month and day, and dates
 // with the year first, as YYYY-MM-DD; any other text stays.

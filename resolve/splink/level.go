@@ -83,7 +83,7 @@ func comparisonOf(c column, partner string) Comparison {
 		exact(false)
 		edits(1)
 		edits(2)
-	case shapeExact:
+	case shapeExact, shapePhone:
 		exact(true)
 	case shapeCode, shapeNumber:
 		exact(true)

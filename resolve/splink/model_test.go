@@ -339,13 +339,13 @@ func TestColumns(t *testing.T) {
 }
 
 func TestValues(t *testing.T) {
-	rec := canon.Obj("id", canon.Number("12"), "when", "19800102", "odd", "2.1.1980", "iso", "1980-1-2", "name", " \u00c9mile  ZOLA ", "none", nil, "lat", canon.Number("6.5"), "lon", " 3.25 ", "bad", "north")
+	rec := canon.Obj("id", canon.Number("12"), "when", "19800102", "odd", "2.1.1980", "iso", "1980-1-2", "tel", "+234 803-555-789", "name", " \u00c9mile  ZOLA ", "none", nil, "lat", canon.Number("6.5"), "lon", " 3.25 ", "bad", "north")
 	for _, c := range []struct {
 		col  column
 		want string
 	}{
 		{column{field: "id", shape: shapeID}, "12"}, {column{field: "when", shape: shapeDate}, "1980-01-02"}, {column{field: "odd", shape: shapeDate}, "2.1.1980"},
-		{column{field: "iso", shape: shapeDate}, "1980-01-02"}, {column{field: "name", shape: shapeName}, "emile zola"}, {column{field: "none"}, ""}, {column{field: "absent"}, ""},
+		{column{field: "iso", shape: shapeDate}, "1980-01-02"}, {column{field: "tel", shape: shapePhone}, "803555789"}, {column{field: "name", shape: shapeName}, "emile zola"}, {column{field: "none"}, ""}, {column{field: "absent"}, ""},
 	} {
 		if got := c.col.value(rec); got != c.want {
 			t.Errorf("%s = %q, want %q", c.col.field, got, c.want)

@@ -33,6 +33,8 @@ def prepare(column, value):
     text = re.sub(r"\s+", " ", text).rstrip()
     if column in IDS:
         text = re.sub(r"[^a-z0-9]", "", text)
+    if column == "phone":
+        text = re.sub(r"[^a-z0-9]", "", text)[-9:]
     if column in ("birth_date", "date_of_birth", "dob"):
         m = re.fullmatch(r"(\d{4})\D(\d{1,2})\D(\d{1,2})", text) or re.fullmatch(r"(\d{4})(\d\d)(\d\d)", text)
         if m:
