@@ -82,17 +82,26 @@ func DamagedAt(err error) (at int64, ok bool) {
 	if !errors.Is(err, ErrDamagedLog) {
 		return 0, false
 	}
-	for e := err; e != nil; e = errors.Unwrap(e) {
-		if m := byteOfLog.FindStringSubmatch(e.Error()); m != nil {
-			at, perr := strconv.ParseInt(m[1], 10, 64)
-			return at, perr == nil
-		}
-		if j, isJoin := e.(interface{ Unwrap() []error }); isJoin {
-			for _, x := range j.Unwrap() {
-				if m := byteOfLog.FindStringSubmatch(x.Error()); m != nil {
-					at, perr := strconv.ParseInt(m[1], 10, 64)
-					return at, perr == nil
-				}
+	return byteIn(err)
+}
+
+// byteIn looks for the byte in an error and in everything it wraps: an opening
+// that failed joins what closing it said.
+func byteIn(err error) (at int64, ok bool) {
+	if err == nil {
+		return 0, false
+	}
+	if m := byteOfLog.FindStringSubmatch(err.Error()); m != nil {
+		at, err := strconv.ParseInt(m[1], 10, 64)
+		return at, err == nil
+	}
+	switch e := err.(type) {
+	case interface{ Unwrap() error }:
+		return byteIn(e.Unwrap())
+	case interface{ Unwrap() []error }:
+		for _, x := range e.Unwrap() {
+			if at, ok := byteIn(x); ok {
+				return at, true
 			}
 		}
 	}

@@ -29,7 +29,7 @@ func withLog(t testing.TB, dir string, units int) (path string, links []string) 
 	}
 	for n := range units {
 		_, err := l.Append(context.Background(), []ledger.Draft{{
-			Kind: "document.written", Subject: fmt.Sprintf("doc:note-%d.md", n), Body: canon.Obj("address", fmt.Sprintf("doc:%064d", n), "size", n),
+			Kind: "project.initialised", Subject: "project", Body: canon.Obj("note", fmt.Sprintf("%064d", n), "size", n),
 		}})
 		if err != nil {
 			t.Fatal(err)

@@ -1,0 +1,122 @@
+package ledger_test
+
+import (
+	"errors"
+	"os"
+	"testing"
+
+	"github.com/arche-ledger/arche/internal/canon"
+	"github.com/arche-ledger/arche/ledger"
+	"github.com/arche-ledger/arche/ledger/duck"
+)
+
+// TestHeadIsThereBeforeTheAnswer reads the head file as another program would
+// after each answer: it says what was just acknowledged.
+func TestHeadIsThereBeforeTheAnswer(t *testing.T) {
+	path := filePath(t)
+	l := open(t, path, ledger.Options{})
+	for n := range 6 {
+		if n%2 == 0 {
+			compare(t, l, pair(n))
+		} else if _, err := l.Resolve(t.Context(), canon.Obj("name", "Zentari Mills", "n", n), "organisation"); err != nil {
+			t.Fatal(err)
+		}
+		kept, found, err := duck.ReadHead(duck.HeadPath(path))
+		if err != nil || !found {
+			t.Fatalf("call %d: no head (%v)", n, err)
+		}
+		_, seq, link, err := l.Head(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if kept.Seq != seq || kept.Link != link {
+			t.Errorf("call %d: event %d was answered and the head says %d", n, seq, kept.Seq)
+		}
+	}
+}
+
+// TestUnwrittenHeadIsNoAnswer: a call whose head could not be made durable is
+// not acknowledged, and its events, which are there, are no loss.
+func TestUnwrittenHeadIsNoAnswer(t *testing.T) {
+	for _, op := range []string{"head.write", "head.sync"} {
+		fail := false
+		l := open(t, filePath(t), ledger.Options{Fault: func(o string) error {
+			if fail && o == op {
+				return errors.New("IO Error: Input/output error")
+			}
+			return nil
+		}})
+		compare(t, l, pair(1))
+		fail = true
+		if _, err := l.Compare(t.Context(), pair(2)); err == nil {
+			t.Errorf("%s failed and the call was acknowledged", op)
+		}
+		fail = false
+		compare(t, l, pair(3))
+		ents, err := l.Entities(t.Context(), "")
+		if n := countOf(t, ents, err); n != 3 {
+			t.Errorf("%s: %d entities, want 3", op, n)
+		}
+		if err := l.Verify(t.Context(), nil); err != nil {
+			t.Errorf("%s: %v", op, err)
+		}
+	}
+}
+
+// TestLostHeadFileIsNoticed: a ledger whose head file lies before its log, was
+// emptied or holds rubbish never passes for one that fits.
+func TestLostHeadFileIsNoticed(t *testing.T) {
+	path := filePath(t)
+	l := open(t, path, ledger.Options{})
+	compare(t, l, pair(1))
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, data := range [][]byte{{}, make([]byte, 512), []byte("arche.head.v1 nothing")} {
+		if err := os.WriteFile(duck.HeadPath(path), data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := open(t, path, ledger.Options{}).Entities(t.Context(), ""); !errors.Is(err, duck.ErrHeadDamaged) {
+			t.Errorf("head of %d bytes: %v", len(data), err)
+		}
+	}
+}
+
+// TestSupersedesIsWritten: a decision that an observation replaces is named by
+// the event of the one that replaces it.
+func TestSupersedesIsWritten(t *testing.T) {
+	l := memory(t)
+	id := compare(t, l, reviewed(1)).Edges[0].DecisionID
+	d, err := l.Decision(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, _ := d.Value("record_a").(string)
+	b, _ := d.Value("record_b").(string)
+	for _, r := range []string{a, b} {
+		if _, err := l.Observe(t.Context(), r, canon.Obj("registration_id", "N-1")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	events := map[string]bool{}
+	replaced := 0
+	for e, err := range l.Events(t.Context(), ledger.Filter{Kinds: []string{ledger.KindDecisionRecorded}}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s := e.Supersedes(); s != "" {
+			replaced++
+			if !events[s] || s == e.ID() {
+				t.Errorf("event %d supersedes %q, which is no decision before it", e.Seq(), s)
+			}
+		}
+		events[e.ID()] = true
+	}
+	if replaced == 0 {
+		t.Errorf("none of %d decisions names the one it replaces", len(events))
+	}
+	cases, err := l.Cases(t.Context(), "")
+	if n := countOf(t, cases, err); n != 0 {
+		t.Errorf("%d cases stay open", n)
+	}
+}
