@@ -23,6 +23,7 @@ var commands = []command{
 	{"compare", "time one comparison of synthetic organisations or persons", runCompare},
 	{"ledger", "fill a ledger and time every verb on it", runLedger},
 	{"quality", "grade every scorer on public labelled sets", runQuality},
+	{"defects", "show that each seeded defect is caught by its test", runDefects},
 	{"scale", "time and grade the linkage of two large synthetic tables", runScale},
 }
 
