@@ -101,6 +101,8 @@ func TestTokens(t *testing.T) {
 		{"", "234-803-555-7890", "[PHONE:53bb10448ce546a9]"},
 		{"", "Fatima, FATIMA and Fátima", "[NAME:55f38486de2964ef], [NAME:55f38486de2964ef] and [NAME:55f38486de2964ef]"},
 		{"", "NIN 1234\u200b5678\u200b901", "NIN [NIN:de11776532b6f1b0]"},
+		{"", "call (0803) 555 7890 now", "call [PHONE:53bb10448ce546a9] now"},
+		{"", "(call 0803 555 7890)", "(call [PHONE:53bb10448ce546a9])"},
 	} {
 		res := guard.Scan(t.Context(), request(func(r *guard.Request) { r.Text, r.Scheme = c.text, c.scheme }))
 		if res.Denied || res.Text != c.want {

@@ -3,6 +3,7 @@ package guard
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/arche-ledger/arche/detect"
 	"github.com/arche-ledger/arche/internal/fault"
@@ -39,7 +40,9 @@ func (g *Guard) redact(ctx context.Context, d *document, k *known) error {
 		if err != nil {
 			return err
 		}
-		if d.replace(g.regions(spans), func(r region, value string) (string, *Field) {
+		regions := g.regions(spans)
+		closeBrackets(view, regions)
+		if d.replace(regions, func(r region, value string) (string, *Field) {
 			return k.substitute(g, r, value)
 		}) {
 			continue
@@ -83,6 +86,28 @@ func (g *Guard) regions(spans []detect.Span) []region {
 		})
 	}
 	return out
+}
+
+// closeBrackets takes in the other half of a bracket that a region cuts: half a
+// pair left behind spoils the text and tells how the value was written.
+func closeBrackets(view string, regions []region) {
+	for i := range regions {
+		r := &regions[i]
+		value := view[r.start:r.end]
+		open := strings.Count(value, "(") - strings.Count(value, ")")
+		free := 0 // where the region before ends
+		if i > 0 {
+			free = regions[i-1].end
+		}
+		switch {
+		case open < 0 && r.start > free && view[r.start-1] == '(':
+			r.start--
+			r.width++
+		case open > 0 && r.end < len(view) && view[r.end] == ')' && (i+1 == len(regions) || regions[i+1].start > r.end):
+			r.end++
+			r.width++
+		}
+	}
 }
 
 // substitute makes the placeholder of a value, "" for one that is dropped.
