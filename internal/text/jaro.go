@@ -38,30 +38,34 @@ func jaroWindow(la, lb int) int { return max(0, max(la, lb)/2-1) }
 
 // ascii compares the loaded text of la clusters with b, one byte a cluster.
 func (m *jaroMasks) ascii(la int, b string) float64 {
+	table := &m.maskTable.ascii
 	w := jaroWindow(la, len(b))
 	window := uint64(1)<<(w+1) - 1
-	grow := uint64(1) // while the window still starts at the first position it grows
 	var takenA, takenB uint64
-	for j := range len(b) {
-		free := m.maskTable.ascii[b[j]&127] & window &^ takenA
+	// Whether a character finds a match is a toss, so nothing branches on it:
+	// the low bit taken, negated or not, has its sign set when there is one.
+	head := min(w, len(b)) // here the window still starts at the first position
+	for j := range head {
+		free := table[b[j]&127] & window &^ takenA
 		take := free & -free
 		takenA |= take
-		if take != 0 {
-			takenB |= 1 << j
-		}
-		if j >= w {
-			grow = 0
-		}
-		window = window<<1 | grow
+		takenB |= (take | -take) >> 63 << (uint(j) & 63)
+		window = window<<1 | 1
+	}
+	for j := head; j < len(b); j++ {
+		free := table[b[j]&127] & window &^ takenA
+		take := free & -free
+		takenA |= take
+		takenB |= (take | -take) >> 63 << (uint(j) & 63)
+		window <<= 1
 	}
 	matches := bits.OnesCount64(takenA)
-	mismatches := 0
+	mismatches := matches
 	for rest := takenA; takenB != 0; takenB &= takenB - 1 {
 		first := rest & -rest
 		rest ^= first
-		if m.maskTable.ascii[b[bits.TrailingZeros64(takenB)]&127]&first == 0 {
-			mismatches++
-		}
+		same := table[b[bits.TrailingZeros64(takenB)]&127] & first
+		mismatches -= int((same | -same) >> 63)
 	}
 	prefix := 0
 	for prefix < min(maxPrefix, len(b)) && m.maskTable.ascii[b[prefix]&127]&(1<<prefix) != 0 {
