@@ -73,8 +73,14 @@ func (a *addresses) at(ref int32) []component {
 // addressScratch keeps a matcher for each part, so that the masks of the left
 // side survive a row of pairs.
 type addressScratch struct {
-	whole text.Matcher
-	parts [partCount]text.Matcher
+	matchers [partCount + 1]*text.Matcher // made when first needed; the last is for whole texts
+}
+
+func (w *addressScratch) matcher(k part) *text.Matcher {
+	if w.matchers[k] == nil {
+		w.matchers[k] = new(text.Matcher)
+	}
+	return w.matchers[k]
 }
 
 // compare is the weighted mean over the parts both addresses have, or the
@@ -106,7 +112,7 @@ func (a *addresses) compare(ra, rb int32, w *addressScratch) float64 {
 		}
 	}
 	if !any {
-		return w.whole.Fuzzy(x, y)
+		return w.matcher(partCount).Fuzzy(x, y)
 	}
 	s := sum / weight
 	if !located {
@@ -124,5 +130,5 @@ func comparePart(k part, a, b *text.Prepared, w *addressScratch) float64 {
 	case exactPart[k]:
 		return 0
 	}
-	return w.parts[k].Fuzzy(a, b)
+	return w.matcher(k).Fuzzy(a, b)
 }

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/arche-ledger/arche/internal/canon"
 )
 
@@ -37,17 +35,20 @@ func (r *run) head() *Result {
 func (r *run) edges(ctx context.Context, pins *canon.Object, pairs []surfaced) ([]Edge, error) {
 	const chunk = 256
 	out := make([]Edge, len(pairs))
-	var group errgroup.Group
-	group.SetLimit(workers())
+	var tasks []func() error
 	for from := 0; from < len(pairs); from += chunk {
-		group.Go(func() error {
+		tasks = append(tasks, func() error {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
 			return r.write(pins, pairs[from:min(len(pairs), from+chunk)], out[from:])
 		})
 	}
-	if err := group.Wait(); err != nil {
+	run := atOnce
+	if len(tasks) == 1 {
+		run = inTurn
+	}
+	if err := run(tasks); err != nil {
 		return nil, err
 	}
 	return out, nil

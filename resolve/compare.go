@@ -8,8 +8,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/arche-ledger/arche/internal/canon"
 	"github.com/arche-ledger/arche/internal/fault"
 )
@@ -229,28 +227,30 @@ func (r *run) score(ctx context.Context) ([]surfaced, error) {
 	chunks := make([][]surfaced, (rows+chunkRows-1)/chunkRows)
 	errs := make([]error, len(chunks))
 	var next atomic.Int64
-	var group errgroup.Group
-	for range min(workers(), max(1, len(chunks))) {
-		group.Go(func() error {
-			w := newWorker(r)
-			defer w.report()
-			for {
-				c := int(next.Add(1)) - 1
-				if c >= len(chunks) {
-					return nil
-				}
-				chunks[c], errs[c] = w.rows(ctx, c*chunkRows, min(rows, (c+1)*chunkRows))
-				if errs[c] != nil {
-					// Chunks before this one are taken and run to their end,
-					// so the first error is the same whoever meets it.
-					next.Store(int64(len(chunks)))
-					return nil
-				}
-				r.progress(int64(min(rows, (c+1)*chunkRows) - c*chunkRows))
+	work := func() error {
+		w := newWorker(r)
+		defer w.report()
+		for {
+			c := int(next.Add(1)) - 1
+			if c >= len(chunks) {
+				return nil
 			}
-		})
+			chunks[c], errs[c] = w.rows(ctx, c*chunkRows, min(rows, (c+1)*chunkRows))
+			if errs[c] != nil {
+				// Chunks before this one are taken and run to their end,
+				// so the first error is the same whoever meets it.
+				next.Store(int64(len(chunks)))
+				return nil
+			}
+			r.progress(int64(min(rows, (c+1)*chunkRows) - c*chunkRows))
+		}
 	}
-	if err := group.Wait(); err != nil {
+	tasks := slices.Repeat([]func() error{work}, min(workers(), len(chunks)))
+	run := atOnce
+	if len(tasks) == 1 {
+		run = inTurn
+	}
+	if err := run(tasks); err != nil {
 		return nil, err
 	}
 	for _, err := range errs {

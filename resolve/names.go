@@ -126,7 +126,7 @@ func lowerTitle(s string) string {
 // goroutine.
 type nameScratch struct {
 	used    []bool
-	matcher text.Matcher
+	matcher *text.Matcher // made when first needed
 }
 
 // manyWords is the product of word counts from which matching takes a detour
@@ -228,6 +228,9 @@ func (w *nameWords) closest(formA, formB *text.Prepared, a, b []int32, s *nameSc
 				return 1
 			}
 		}
+	}
+	if s.matcher == nil {
+		s.matcher = new(text.Matcher)
 	}
 	best := s.matcher.JaroWinkler(formA, formB)
 	for _, t := range a {

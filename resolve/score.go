@@ -20,7 +20,7 @@ type scorer struct {
 	a, b   *side
 	floor  float64 // review floor
 	sims   []float64
-	match  []text.Matcher // by comparator
+	match  []*text.Matcher // by comparator; made when first needed
 	names  nameScratch
 	addr   addressScratch
 	rival  rivalScratch
@@ -31,7 +31,7 @@ type scorer struct {
 
 func newScorer(s *store, a, b *side, floor float64) *scorer {
 	p := s.plan
-	w := &scorer{s: s, p: p, a: a, b: b, floor: floor, sims: make([]float64, len(p.comps)), match: make([]text.Matcher, len(p.comps)),
+	w := &scorer{s: s, p: p, a: a, b: b, floor: floor, sims: make([]float64, len(p.comps)), match: make([]*text.Matcher, len(p.comps)),
 		prunes: p.prunable && floor > 0}
 	for i := range w.sims {
 		w.sims[i] = nothing
@@ -278,6 +278,13 @@ func (w *scorer) containment(c int, i, j, ra, rb int32) (float64, error) {
 	return compareAdmin(a, b, func() float64 { return w.doubt(cmp, i, j) }), nil
 }
 
+func (w *scorer) matcher(c int) *text.Matcher {
+	if w.match[c] == nil {
+		w.match[c] = new(text.Matcher)
+	}
+	return w.match[c]
+}
+
 func (w *scorer) placeName(c int, a, b *text.Prepared) float64 {
 	switch {
 	case a.Text() == "" || b.Text() == "":
@@ -285,7 +292,7 @@ func (w *scorer) placeName(c int, a, b *text.Prepared) float64 {
 	case a == b || a.Text() == b.Text():
 		return 1
 	}
-	return w.match[c].Fuzzy(a, b)
+	return w.matcher(c).Fuzzy(a, b)
 }
 
 func (w *scorer) name(c int, col *column, ra, rb int32) float64 {
@@ -297,12 +304,12 @@ func (w *scorer) name(c int, col *column, ra, rb int32) float64 {
 		return 1
 	}
 	if !w.s.words.mayEquate(col, ra, rb) {
-		return w.match[c].Fuzzy(a, b)
+		return w.matcher(c).Fuzzy(a, b)
 	}
 	if s, ok := w.s.words.equivalence(col.form(ra), col.form(rb), col.words.at(ra), col.words.at(rb), &w.names); ok {
 		return s
 	}
-	return w.match[c].Fuzzy(a, b)
+	return w.matcher(c).Fuzzy(a, b)
 }
 
 func (w *scorer) weightedTokens(cmp *comparator, col *column, ra, rb int32) float64 {

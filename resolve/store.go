@@ -214,16 +214,12 @@ func (s *store) addAll(ctx context.Context, sides []*side, lists [][]*canon.Obje
 		sides[i].refs = make([]int32, len(list)*sides[i].width)
 		total += len(list)
 	}
-	var group errgroup.Group
-	group.SetLimit(1)
-	if total >= sideBySide {
-		group.SetLimit(workers())
-	}
+	var tasks []func() error
 	for _, col := range s.heaviestFirst() {
-		group.Go(func() error { return s.readColumn(ctx, col, sides, lists) })
+		tasks = append(tasks, func() error { return s.readColumn(ctx, col, sides, lists) })
 	}
 	for i, f := range s.plan.geoPairs {
-		group.Go(func() error {
+		tasks = append(tasks, func() error {
 			for n, list := range lists {
 				points := make([]point, len(list))
 				for row, rec := range list {
@@ -233,6 +229,30 @@ func (s *store) addAll(ctx context.Context, sides []*side, lists [][]*canon.Obje
 			}
 			return ctx.Err()
 		})
+	}
+	if total < sideBySide {
+		return inTurn(tasks)
+	}
+	return atOnce(tasks)
+}
+
+// inTurn runs tasks one after the other: starting goroutines would cost more
+// than small tasks do.
+func inTurn(tasks []func() error) error {
+	for _, task := range tasks {
+		if err := task(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// atOnce runs tasks on all processors.
+func atOnce(tasks []func() error) error {
+	var group errgroup.Group
+	group.SetLimit(workers())
+	for _, task := range tasks {
+		group.Go(task)
 	}
 	return group.Wait()
 }
