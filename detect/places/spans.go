@@ -21,8 +21,6 @@ type span struct {
 	parse            *detect.Address // of an address that is the span
 }
 
-func overlap(a, b span) bool { return a.start < b.end && b.start < a.end }
-
 // apart sorts spans (start, longest, higher tier) and keeps those that overlap
 // none kept before them.
 func apart(spans []span) []span {

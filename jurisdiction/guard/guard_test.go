@@ -72,7 +72,7 @@ func TestRefusalsInOrder(t *testing.T) {
 		if strings.Contains(string(raw), "coverage") != c.coverage {
 			t.Errorf("%s: coverage in the answer is %v, want %v:\n%s", c.name, !c.coverage, c.coverage, raw)
 		}
-		for _, value := range []string{"12345678901", "0803", "Casey", "/work"} {
+		for _, value := range []string{"12345678901", "0803", "Casey", "engine"} {
 			if strings.Contains(string(raw), value) {
 				t.Errorf("%s: the refusal repeats %q", c.name, value)
 			}
