@@ -42,6 +42,7 @@ func Parse(s string) Parts { return ParseAs(s, WithPostcodes) }
 // an address gives empty parts; one that only names a landmark gives an anchor.
 func ParseAs(s string, g Grammar) Parts {
 	sc := newScanner(s, g)
+	defer sc.release()
 	parts := sc.first()
 	if parts.Anchor == "" {
 		if from, to := sc.findLandmark(0, len(sc.runes)); from >= 0 {
@@ -135,6 +136,7 @@ func (sc *scanner) streetCandidate(m match) candidate {
 	// The landmark must lie wholly in the stretch, so look at it alone.
 	if from < start {
 		stretch := newScanner(sc.text(from, start), sc.grammar)
+		defer stretch.release()
 		if a, b := stretch.findLandmark(0, len(stretch.runes)); a >= 0 {
 			parts.Anchor = text.Strip(stretch.text(a, b))
 			start = from + a

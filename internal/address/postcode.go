@@ -92,11 +92,18 @@ func (sc *scanner) postcode(i int) int {
 	return -1
 }
 
+// maxPostcode is more bytes than a postcode with generous spaces has.
+const maxPostcode = 256
+
 // normalPostcode returns the upper-case form with one space before the last
 // three characters, "" when s is not wholly a British postcode.
 func normalPostcode(s string) string {
+	if len(s) > maxPostcode {
+		return ""
+	}
 	compact := strings.ToUpper(strings.Join(text.Fields(s), ""))
 	sc := newScanner(compact, WithPostcodes)
+	defer sc.release()
 	ends, n := sc.postcodeEnds(0)
 	for _, end := range ends[:n] {
 		if end == len(sc.runes) {
@@ -109,6 +116,7 @@ func normalPostcode(s string) string {
 // splitPostcode cuts a trailing British postcode, set off by a space, from s.
 func splitPostcode(s string) (head, code string) {
 	sc := newScanner(s, WithPostcodes)
+	defer sc.release()
 	for i := range sc.runes {
 		if sc.is(i, isSpace) && (i == 0 || !sc.is(i-1, isSpace)) {
 			ends, n := sc.postcodeEnds(sc.spaces(i))

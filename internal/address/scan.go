@@ -1,6 +1,7 @@
 package address
 
 import (
+	"sync"
 	"unicode"
 
 	"github.com/arche-ledger/arche/internal/text"
@@ -32,16 +33,34 @@ type scanner struct {
 	spaceEnd []int32
 }
 
-func newScanner(s string, g Grammar) *scanner {
-	runes := []rune(s)
-	n := len(runes)
-	ends := make([]int32, 2*n+2)
-	sc := &scanner{
-		grammar: g, vocab: vocab(), runes: runes,
-		class:    make([]uint8, n+1),
-		joinEnd:  ends[:n+1],
-		spaceEnd: ends[n+1:],
+// spare scanners keep their tables; a list of records parses many short texts.
+var spare = sync.Pool{New: func() any { return new(scanner) }}
+
+// spareLimit, in characters, keeps the tables of huge texts from staying.
+const spareLimit = 1 << 14
+
+// release gives a scanner back; what it read must not be used afterwards.
+func (sc *scanner) release() {
+	if cap(sc.runes) <= spareLimit {
+		spare.Put(sc)
 	}
+}
+
+func newScanner(s string, g Grammar) *scanner {
+	sc := spare.Get().(*scanner)
+	sc.grammar, sc.vocab = g, vocab()
+	sc.runes = sc.runes[:0]
+	for _, r := range s {
+		sc.runes = append(sc.runes, r)
+	}
+	runes, n := sc.runes, len(sc.runes)
+	if cap(sc.class) <= n {
+		room := n + n/2 + 64
+		sc.class = make([]uint8, room)
+		sc.joinEnd, sc.spaceEnd = make([]int32, room), make([]int32, room)
+	}
+	sc.class, sc.joinEnd, sc.spaceEnd = sc.class[:n+1], sc.joinEnd[:n+1], sc.spaceEnd[:n+1]
+	sc.class[n] = 0
 	sc.joinEnd[n], sc.spaceEnd[n] = int32(n), int32(n)
 	for i := n - 1; i >= 0; i-- {
 		c := uint8(0)

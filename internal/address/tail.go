@@ -2,6 +2,7 @@ package address
 
 import (
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/arche-ledger/arche/internal/text"
@@ -53,6 +54,9 @@ func (sc *scanner) readTail(p *Parts, m match) {
 func (sc *scanner) takePostalCode(p *Parts, parts []string) []string {
 	if sc.grammar == WithPostcodes {
 		for i, part := range parts {
+			if !strings.ContainsFunc(part, unicode.IsDigit) {
+				continue // as every postcode has
+			}
 			if code := normalPostcode(part); code != "" {
 				p.PostalCode = code
 				return append(parts[:i], parts[i+1:]...)
@@ -79,6 +83,7 @@ func isPostalCode(s string) bool {
 		return false
 	}
 	sc := newScanner(s, WithoutPostcodes)
+	defer sc.release()
 	n := len(sc.runes)
 	return n >= 4 && sc.digits(0, 6) == n || sc.digitalAddress(0) == n
 }
