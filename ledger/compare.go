@@ -17,6 +17,7 @@ func (l *Ledger) Compare(ctx context.Context, req resolve.Request) (*resolve.Res
 	if req.OpenScratch == nil {
 		req.OpenScratch = OpenScratch
 	}
+	defer l.store.Expect()()
 	res, err := resolve.Compare(ctx, req)
 	if err != nil {
 		return nil, err

@@ -13,7 +13,7 @@ import (
 // pins, about which two records (labels and field names), and their entity.
 func (l *Ledger) Decision(ctx context.Context, id string) (*canon.Object, error) {
 	var out *canon.Object
-	err := l.use(ctx, func(db *duck.DB, s *state) error {
+	err := l.useFor(ctx, id, func(db *duck.DB, s *state) error {
 		r := l.reader(ctx, db, s)
 		i, err := r.find(id)
 		if err != nil {

@@ -17,7 +17,7 @@ const (
 // refute it, which usual fields are missing, which both records share.
 func (l *Ledger) Explain(ctx context.Context, id string) (*canon.Object, error) {
 	var out *canon.Object
-	err := l.use(ctx, func(db *duck.DB, s *state) error {
+	err := l.useFor(ctx, id, func(db *duck.DB, s *state) error {
 		r := l.reader(ctx, db, s)
 		i, err := r.find(id)
 		if err != nil {

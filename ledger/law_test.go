@@ -252,6 +252,28 @@ func (h *history) answers() []string {
 	return out
 }
 
+// checkGlimpses: a decision is answered from its own rows as from the whole.
+func (h *history) checkGlimpses(ids []string) {
+	read := func() []string {
+		var out []string
+		for _, id := range ids {
+			for _, f := range []func(context.Context, string) (*canon.Object, error){h.l.Decision, h.l.Explain} {
+				o, err := f(h.ctx, id)
+				h.must(err)
+				b, err := canon.Indent(o)
+				h.must(err)
+				out = append(out, string(b))
+			}
+		}
+		return out
+	}
+	whole := read()
+	h.l.Glimpse()
+	if diff := cmp.Diff(whole, read()); diff != "" {
+		h.t.Fatalf("a glimpse answers differently (-whole +glimpse)\n%s", diff)
+	}
+}
+
 func (h *history) checkEnd() {
 	ids := map[string]bool{}
 	for e, err := range h.l.Events(h.ctx, ledger.Filter{Kinds: []string{ledger.KindDecisionRecorded}}) {
@@ -274,6 +296,7 @@ func (h *history) checkEnd() {
 		_, err = h.l.Explain(h.ctx, id)
 		h.must(err)
 	}
+	h.checkGlimpses(slices.Sorted(maps.Keys(ids)))
 	for rec, value := range h.learnt {
 		data, err := h.l.Blob(h.ctx, rec)
 		h.must(err)

@@ -51,6 +51,7 @@ type Ledger struct {
 	cache    cache
 	tree     *proof.Tree // over the links of the log, when checkpoints are made
 	verified int64       // logs of up to this many events are folded and checked at opening
+	glimpse  int64       // logs of so many events are glimpsed for a first answer
 	fresh    bool        // the file was opened since the last unit: others may have appended
 }
 
@@ -74,7 +75,7 @@ func Open(uri string, opts Options) (*Ledger, error) {
 	if opts.Threads == 0 {
 		opts.Threads = 1
 	}
-	l := &Ledger{opts: opts, verified: verifiedOpening}
+	l := &Ledger{opts: opts, verified: verifiedOpening, glimpse: glimpseFrom}
 	l.store, err = duck.OpenStore(path, duck.Options{
 		Wait: opts.Wait, MemoryMB: opts.MemoryMB, Threads: opts.Threads, Fault: opts.Fault,
 		OnOpen: l.opened,

@@ -68,6 +68,8 @@ type loader struct {
 	s    *state
 	last int64 // time of the last event
 
+	partial bool // only some decisions are there: entities cannot be made of them
+
 	other []loadedEvent // events of other kinds, in order
 	next  int           // the first of them not folded yet
 }
@@ -77,9 +79,11 @@ type loadedEvent struct {
 	body any
 }
 
-func (f *loader) runs() error {
+func (f *loader) runs() error { return f.runRows("") }
+
+func (f *loader) runRows(where string, args ...any) error {
 	// The verb is the last key of a canonical body, so the body need not be parsed.
-	return f.db.Query(f.ctx, `SELECT seq, subject, right(body, 24) FROM events WHERE kind = 'run.recorded' ORDER BY seq`, nil, func(v []driver.Value) error {
+	return f.db.Query(f.ctx, `SELECT seq, subject, right(body, 24) FROM events WHERE kind = 'run.recorded'`+where+` ORDER BY seq`, args, func(v []driver.Value) error {
 		seq, _ := v[0].(int64)
 		subject, _ := v[1].(string)
 		tail, _ := v[2].(string)
@@ -102,9 +106,20 @@ func (f *loader) records() error {
 	}
 	s.recs = make([]record, 0, n)
 	s.recIdx = make(map[address]int32, n)
-	return f.db.Query(f.ctx, `SELECT seq, unhex(substr(record_id, 12)), entity_type, unhex(content), label_field, label_position
-		FROM records ORDER BY seq`, nil, func(v []driver.Value) error {
+	return f.recordRows(recordColumns + ` FROM records`)
+}
+
+const recordColumns = `SELECT seq, unhex(substr(record_id, 12)), entity_type, unhex(content), label_field, label_position`
+
+func (f *loader) recordRows(sql string, args ...any) error {
+	s := f.s
+	last := int64(0)
+	return f.db.Query(f.ctx, sql, args, func(v []driver.Value) error {
 		seq, _ := v[0].(int64)
+		if seq <= last {
+			return altered("the records row of event %d lies behind that of event %d", seq, last)
+		}
+		last = seq
 		id, ok1 := toAddress(v[1])
 		content, ok2 := toAddress(v[3])
 		if !ok1 || !ok2 {
@@ -191,16 +206,21 @@ func (f *loader) decisions() error {
 		return err
 	}
 	s.decs = make([]decision, 0, n)
-	if err := f.reserve(); err != nil {
-		return err
-	}
-	runText, runNo := "", int32(-1)
+	f.reserve()
+	s.entIdx = make(map[string]int32, n)
 	// Rows lie in the order of seq, because they are only ever added. Sorting
 	// them would take longer than reading them, so the order is checked instead.
+	return f.decisionRows(decisionColumns + ` FROM decisions`)
+}
+
+const decisionColumns = `SELECT seq, recorded_at, unhex(substr(event_id, 12)), decision_id, unhex(substr(record_a, 12)), unhex(substr(record_b, 12)),
+	verb, identity, action, score, links, withheld, run_id, unhex(substr(supersedes, 12)), sameness`
+
+func (f *loader) decisionRows(sql string, args ...any) error {
+	s := f.s
+	runText, runNo := "", int32(-1)
 	last := int64(0)
-	return f.db.Query(f.ctx, `SELECT seq, recorded_at, unhex(substr(event_id, 12)), decision_id, unhex(substr(record_a, 12)), unhex(substr(record_b, 12)),
-			verb, identity, action, score, links, withheld, run_id, unhex(substr(supersedes, 12)), sameness
-		FROM decisions`, nil, func(v []driver.Value) error {
+	return f.db.Query(f.ctx, sql, args, func(v []driver.Value) error {
 		seq, _ := v[0].(int64)
 		if seq <= last {
 			return altered("the decisions row of event %d lies behind that of event %d", seq, last)
@@ -221,30 +241,15 @@ func (f *loader) decisions() error {
 	})
 }
 
-// reserve makes room for each record's decisions in one piece.
-func (f *loader) reserve() error {
-	degree := make([]int32, len(f.s.recs))
-	total := 0
-	err := f.db.Query(f.ctx, `SELECT unhex(substr(r, 12)), count(*) FROM
-		(SELECT record_a AS r FROM decisions UNION ALL SELECT record_b FROM decisions WHERE record_b <> record_a) GROUP BY r`, nil, func(v []driver.Value) error {
-		id, _ := toAddress(v[0])
-		i, ok := f.s.recIdx[id]
-		if !ok {
-			return altered("decisions names a record that was never stored")
-		}
-		n, _ := v[1].(int64)
-		degree[i] = int32(n) //nolint:gosec // bounded by the number of events
-		total += int(n)
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	room := make([]int32, total)
+// reserve gives each record room for its first decisions in one piece: most
+// records have no more, and a million small allocations take longer than the
+// rest.
+func (f *loader) reserve() {
+	const each = 2
+	room := make([]int32, each*len(f.s.recs))
 	for i := range f.s.recs {
-		f.s.recs[i].decs, room = room[:0:degree[i]], room[degree[i]:]
+		f.s.recs[i].decs = room[each*i : each*i : each*(i+1)]
 	}
-	return nil
 }
 
 func (f *loader) decision(seq int64, run int32, v []driver.Value) error {
@@ -284,7 +289,9 @@ func (f *loader) decision(seq int64, run int32, v []driver.Value) error {
 	}
 	s.decs = append(s.decs, d)
 	s.index(i)
-	s.relink(i, undone)
+	if !f.partial {
+		s.relink(i, undone)
+	}
 	return nil
 }
 

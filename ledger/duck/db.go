@@ -38,7 +38,11 @@ func openDB(path string, o Options) (*DB, error) {
 	if err := d.seam("open"); err != nil {
 		return nil, translate(err)
 	}
-	bounds := "threads=" + strconv.Itoa(o.threads()) + "&memory_limit=" + strconv.Itoa(o.memoryMB()) + "MB"
+	// The database's own checkpoint, inside a commit, rewrites up to 122,880 rows a
+	// table: at its default of 16 MB every large batch would pay for one. The
+	// store makes checkpoints where nobody waits; this is the bound for a store
+	// that is never idle.
+	bounds := "checkpoint_threshold=256MB&threads=" + strconv.Itoa(o.threads()) + "&memory_limit=" + strconv.Itoa(o.memoryMB()) + "MB"
 	dsn := path + "?" + hardening + "&" + bounds
 	if o.spill != "" {
 		dsn = path + "?" + bounds // hardened below, once the spill folder is set

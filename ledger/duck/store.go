@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/arche-ledger/arche/internal/fault"
@@ -64,6 +65,16 @@ type Store struct {
 	paid   int64         // commits replayed at openings since the last checkpoint
 	cost   time.Duration // of the last checkpoint
 	closed bool
+
+	expected atomic.Int32 // calls that will use the file soon
+}
+
+// Expect tells the store that a call will use the file soon, until the returned
+// function is called: an open file is then kept beyond its lease, unless another
+// process waits for it.
+func (s *Store) Expect() (done func()) {
+	s.expected.Add(1)
+	return func() { s.expected.Add(-1) }
 }
 
 // OpenStore makes a store. The folder must exist; the file is opened, or made,
@@ -284,7 +295,11 @@ func (s *Store) idle() {
 	if s.db == nil || s.closed {
 		return
 	}
-	if left := s.opts.Lease - time.Since(s.used); left > 0 {
+	left := s.opts.Lease - time.Since(s.used)
+	if left <= 0 && s.expected.Load() > 0 && !s.gate.waited() {
+		left = s.opts.Lease / 4
+	}
+	if left > 0 {
 		s.timer = time.AfterFunc(left, s.idle)
 		return
 	}
