@@ -114,6 +114,7 @@ func (c *Corpus) take(sd *side, rec *canon.Object, by int64) {
 	}
 	s.words.extend()
 	s.findBounds()
+	s.sketchRow(sd, int32(row))
 	s.findHigh()
 	s.extendOrdinary()
 	c.count(sd, int32(row), rec, by)

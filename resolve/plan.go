@@ -26,6 +26,7 @@ type plan struct {
 	reading     *reading // of the second engine
 	nameFields  []string // fields that hold names
 	rarity      rarityPlan
+	sketched    int   // column whose words rows are sketched by, -1 none
 	order       []int // comparators as they are evaluated while a pair may be given up
 	prunable    bool
 	needsTable  bool     // some comparator weighs tokens
@@ -272,6 +273,7 @@ func (p *plan) compile() error {
 	if err := p.check(); err != nil {
 		return err
 	}
+	p.sketched = -1
 	for i := range p.comps {
 		p.place(&p.comps[i])
 		switch c := &p.comps[i]; c.kind {
@@ -347,6 +349,9 @@ func (p *plan) place(c *comparator) {
 	case kindPlaceName:
 		col.norm = true
 	case kindTokenSet, kindRival, kindTFToken:
+		if c.kind == kindTFToken && p.sketched < 0 {
+			p.sketched = c.column
+		}
 		col.tokens = true
 		col.person = p.entity == "person"
 		col.hausa = col.hausa || c.hausa

@@ -37,6 +37,11 @@ func (s *store) seal(sides ...*side) error {
 	s.order()
 	s.words.extend()
 	s.findBounds()
+	for _, sd := range sides {
+		for row := range sd.n {
+			s.sketchRow(sd, int32(row))
+		}
+	}
 	if s.plan.rarity.table == nil && s.plan.needsTable {
 		s.tfPin = s.calibrationPin()
 	}

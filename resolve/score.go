@@ -313,6 +313,9 @@ func (w *scorer) name(c int, col *column, ra, rb int32) float64 {
 }
 
 func (w *scorer) weightedTokens(cmp *comparator, col *column, ra, rb int32) float64 {
+	if cmp.column == w.p.sketched && !cmp.hausa && !sketchesMeet(w.rowA, w.rowB) {
+		return 0
+	}
 	t := w.s.toks
 	s := t.weighted(col.plain.at(ra), col.plain.at(rb))
 	if w.p.rarity.possessive {

@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/arche-ledger/arche/internal/address"
 	"github.com/arche-ledger/arche/internal/canon"
 	"github.com/arche-ledger/arche/internal/text"
 	"github.com/arche-ledger/arche/packs"
@@ -42,16 +43,49 @@ type store struct {
 // side is one list: for each record and column the number of its value.
 type side struct {
 	n      int
-	width  int       // columns
+	width  int       // columns and a sketch
 	refs   []int32   // by row, then column; -1 where the value is missing
 	points [][]point // by pair of coordinate fields
 }
 
+// sketchWidth is the room of a row's sketch behind its values: 64 bits of the
+// words of its name. Rows whose sketches do not meet share no word, which is
+// known without looking the words up.
+const sketchWidth = 2
+
 func (sd *side) ref(col int, row int32) int32 { return sd.refs[int(row)*sd.width+col] }
 
-// row returns the numbers of a row's values.
+// row returns the numbers of a row's values, and its sketch.
 func (sd *side) row(row int32) []int32 {
 	return sd.refs[int(row)*sd.width : int(row+1)*sd.width]
+}
+
+// sketchesMeet reports whether two rows can share a word.
+func sketchesMeet(a, b []int32) bool {
+	n := len(a) - sketchWidth
+	return a[n]&b[n]|a[n+1]&b[n+1] != 0
+}
+
+// sketchRow fills in the sketch of a row.
+func (s *store) sketchRow(sd *side, row int32) {
+	if s.plan.sketched < 0 {
+		return
+	}
+	values := sd.row(row)
+	bits := uint64(0)
+	if ref := values[s.plan.sketched]; ref >= 0 {
+		c := &s.cols[s.plan.sketched]
+		for _, list := range [...]*spans{&c.plain, &c.joint} {
+			if len(list.ends) == 0 {
+				continue
+			}
+			for _, id := range list.at(ref) {
+				bits |= 1 << (uint64(id) * 0x9e3779b97f4a7c15 >> 58)
+			}
+		}
+	}
+	n := len(values) - sketchWidth
+	values[n], values[n+1] = int32(uint32(bits)), int32(uint32(bits>>32))
 }
 
 // column is one field as comparators read it.
@@ -160,6 +194,15 @@ func (p *plan) vocabularyVersion() string {
 	return p.packVersion
 }
 
+// addressGrammar is how addresses are read: the packs of 0.9 know no British
+// postcodes, and what they decided stays as it was.
+func (p *plan) addressGrammar() address.Grammar {
+	if p.vocabularyVersion() == PackVersionDefault {
+		return address.WithoutPostcodes
+	}
+	return address.WithPostcodes
+}
+
 // norm is the normal form of a text in this engine.
 func (p *plan) norm(s string, person bool) string {
 	if !p.v2 {
@@ -180,7 +223,7 @@ func (p *plan) idKey(s string) string {
 }
 
 func newSide(p *plan) *side {
-	return &side{width: len(p.columns), points: make([][]point, len(p.geoPairs))}
+	return &side{width: len(p.columns) + sketchWidth, points: make([][]point, len(p.geoPairs))}
 }
 
 // add reads one record into its side.
@@ -189,6 +232,7 @@ func (s *store) add(to *side, rec *canon.Object) {
 	for i := range s.cols {
 		to.refs = append(to.refs, s.take(i, rec))
 	}
+	to.refs = append(to.refs, make([]int32, sketchWidth)...)
 	for i, f := range s.plan.geoPairs {
 		to.points[i] = append(to.points[i], s.plan.point(rec, f))
 	}
