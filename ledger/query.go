@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql/driver"
 	"fmt"
+	"os"
 	"strings"
 	"time"
 
@@ -109,4 +110,34 @@ func parseMoment(text string) (at time.Time, day bool, err error) {
 	}
 	return at, false, fault.New(fault.Invalid, "%s is no time and no event", canon.Repr(clip(text))).
 		WithHint("for example 2026-12-01, 2026-12-01T08:30:00Z or evt:blake3:...")
+}
+
+// suggestions are the ids of a kind that begin with a text.
+var suggestions = map[string]string{
+	"decision": `SELECT DISTINCT decision_id FROM decisions WHERE starts_with(decision_id, ?) ORDER BY decision_id LIMIT 100`,
+	"record":   `SELECT DISTINCT record_id FROM records WHERE starts_with(record_id, ?) ORDER BY record_id LIMIT 100`,
+	"entity":   `SELECT DISTINCT entity_id FROM members WHERE starts_with(entity_id, ?) ORDER BY entity_id LIMIT 100`,
+}
+
+// Suggest offers up to 100 ids that begin with prefix, for a shell that
+// completes a word: it reads a table as it stands and folds nothing. kind is
+// decision, record or entity. A ledger that does not exist is not made.
+func (l *Ledger) Suggest(ctx context.Context, kind, prefix string) ([]string, error) {
+	if path := l.store.Path(); path != "" {
+		if _, err := os.Stat(path); err != nil {
+			return nil, nil
+		}
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var out []string
+	err := l.store.Use(ctx, func(db *duck.DB) error {
+		return db.Query(ctx, suggestions[kind], []any{prefix}, func(v []driver.Value) error {
+			if id, ok := v[0].(string); ok && id != "" {
+				out = append(out, id)
+			}
+			return nil
+		})
+	})
+	return out, err
 }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/arche-ledger/arche/ledger"
 	"github.com/arche-ledger/arche/resolve"
 )
 
@@ -47,21 +46,22 @@ func (a *app) completeDecisions(cmd *cobra.Command, args []string, prefix string
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	return a.completeSubjects(cmd.Context(), "decision.recorded", prefix, func(subject string) string {
-		id, _, _ := strings.Cut(subject, "@")
-		return id
-	}), cobra.ShellCompDirectiveNoFileComp
+	return a.suggest(cmd.Context(), "decision", prefix), cobra.ShellCompDirectiveNoFileComp
 }
 
 // completeRecords offers addresses of stored records.
-func (a *app) completeRecords(cmd *cobra.Command, args []string, prefix string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	return a.completeSubjects(cmd.Context(), "record.stored", prefix, func(subject string) string { return subject }),
-		cobra.ShellCompDirectiveNoFileComp
+func (a *app) completeRecords(cmd *cobra.Command, _ []string, prefix string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return a.suggest(cmd.Context(), "record", prefix), cobra.ShellCompDirectiveNoFileComp
 }
 
-// completeSubjects reads ids out of the log. Nothing is said when there is no
-// ledger or it is busy: a completion must not disturb what the user types.
-func (a *app) completeSubjects(ctx context.Context, kind, prefix string, id func(subject string) string) []cobra.Completion {
+// completeEntities offers ids of entities, of now and before.
+func (a *app) completeEntities(cmd *cobra.Command, _ []string, prefix string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	return a.suggest(cmd.Context(), "entity", prefix), cobra.ShellCompDirectiveNoFileComp
+}
+
+// suggest reads ids out of the ledger. Nothing is said when there is none or it
+// is busy: a completion must not disturb what the user types.
+func (a *app) suggest(ctx context.Context, kind, prefix string) []cobra.Completion {
 	if a.ledgerURI() == "" {
 		return nil
 	}
@@ -72,18 +72,11 @@ func (a *app) completeSubjects(ctx context.Context, kind, prefix string, id func
 		return nil
 	}
 	defer l.Close()
-	seen := map[string]bool{}
-	out := []cobra.Completion{}
-	for e, err := range l.Events(ctx, ledger.Filter{Kinds: []string{kind}}) {
-		if err != nil || len(out) == completeMost {
-			break
-		}
-		if s := id(e.Subject()); strings.HasPrefix(s, prefix) && !seen[s] {
-			seen[s] = true
-			out = append(out, s)
-		}
+	ids, err := l.Suggest(ctx, kind, prefix)
+	if err != nil {
+		return nil
 	}
-	return out
+	return ids
 }
 
 // completePackFlag offers packs as a flag's value.

@@ -30,6 +30,7 @@ func newEntities(a *app) *cobra.Command {
 	}
 	a.typeFlag(cmd, &entity, "only entities of this type")
 	cmd.Flags().StringVar(&id, "id", "", "one entity, by its id of now or before")
+	mustComplete(cmd, "id", a.completeEntities)
 	f.add(cmd, true)
 	return cmd
 }

@@ -60,6 +60,7 @@ func newForget(a *app) *cobra.Command {
 	f.add(cmd)
 	cmd.Flags().StringVar(&f.where, "where", "", "every record whose FIELD has the VALUE, whatever its case and spacing")
 	cmd.Flags().StringVar(&f.entity, "entity", "", "every record of an entity")
+	mustComplete(cmd, "entity", a.completeEntities)
 	cmd.Flags().BoolVar(&f.compact, "compact", false, "only write the file anew, after an erasure that was interrupted")
 	return cmd
 }
