@@ -221,3 +221,39 @@ func TestViews(t *testing.T) {
 		t.Errorf("operator_verdict %s", got)
 	}
 }
+
+// TestKnowledgeViews reads documents and relations as the knowledge base writes
+// them, in a project's own ledger and in a shared one.
+func TestKnowledgeViews(t *testing.T) {
+	l, ctx := suppliers(t), t.Context()
+	draft := func(kind, subject string, body *canon.Object) ledger.Draft {
+		return ledger.Draft{Kind: kind, Subject: subject, Body: body}
+	}
+	doc := func(status string) *canon.Object {
+		return canon.Obj("address", "doc:blake3:00", "size", 5, "type", "adr", "status", status, "tags", []any{"a"}, "batch", nil, "parse_error", nil, "moved_from", nil)
+	}
+	for _, d := range []ledger.Draft{
+		draft("document.written", "doc:adr/0001.md", doc("draft")), draft("document.written", "doc:adr/0001.md", doc("accepted")),
+		draft("document.written", "doc:adr/0002.md", doc("draft")), draft("document.removed", "doc:adr/0002.md", canon.Obj("address", "doc:blake3:00", "batch", nil)),
+		draft("relation.added", "rel:implements:adr/0001|plans/a%7Cb", canon.Obj("batch", nil)),
+		draft("relation.added", "rel:shop/extends:x|y", canon.Obj("batch", nil)),
+		draft("relation.added", "rel:extends:gone|y", canon.Obj("batch", nil)), draft("relation.removed", "rel:extends:gone|y", canon.Obj("batch", nil)),
+	} {
+		if _, err := l.Append(ctx, []ledger.Draft{d}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var got []string
+	for _, sql := range []string{
+		`SELECT path || ' ' || status || ' ' || size || ' ' || tags::VARCHAR FROM v_document ORDER BY path`,
+		`SELECT type || ' ' || source || ' ' || target FROM v_relation ORDER BY seq`,
+	} {
+		if err := l.Query(ctx, sql, nil, func(v []driver.Value) error { got = append(got, canon.Text(v[0])); return nil }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := []string{`adr/0001.md accepted 5 ["a"]`, "implements adr/0001 plans/a|b", "extends x y"}
+	if strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

@@ -74,9 +74,13 @@ var views = []string{
 			AND NOT EXISTS (SELECT 1 FROM events s WHERE s.subject = e.subject AND s.seq > e.seq AND s.kind IN ('document.written', 'document.removed'))`,
 	`COMMENT ON VIEW v_document IS 'documents of the knowledge base as they stand now; their text is in the table blobs'`,
 
-	`CREATE VIEW v_relation AS SELECT substr(e.subject, 5) AS relation, e.actor, e.recorded_at AS added_at, e.id AS event_id, e.seq
-		FROM events e WHERE e.kind = 'relation.added'
-			AND NOT EXISTS (SELECT 1 FROM events s WHERE s.subject = e.subject AND s.seq > e.seq AND s.kind = 'relation.removed')`,
+	`CREATE VIEW v_relation AS SELECT split_part(split_part(relation, ':', 1), '/', -1) AS type,
+			replace(replace(split_part(ends, '|', 1), '%7C', '|'), '%25', '%') AS source,
+			replace(replace(split_part(ends, '|', 2), '%7C', '|'), '%25', '%') AS target, relation, actor, added_at, event_id, seq
+		FROM (SELECT substr(e.subject, 5) AS relation, substr(e.subject, 6 + length(split_part(substr(e.subject, 5), ':', 1))) AS ends,
+				e.actor, e.recorded_at AS added_at, e.id AS event_id, e.seq
+			FROM events e WHERE e.kind = 'relation.added'
+				AND NOT EXISTS (SELECT 1 FROM events s WHERE s.subject = e.subject AND s.seq > e.seq AND s.kind = 'relation.removed'))`,
 	`COMMENT ON VIEW v_relation IS 'typed relations between documents that hold now'`,
 
 	`CREATE VIEW v_scan AS SELECT e.subject AS scan, json_extract_string(e.body, '$.statute') AS statute, json_extract_string(e.body, '$.jurisdiction') AS jurisdiction,
