@@ -168,9 +168,8 @@ func LoadKey(path string) (*Key, error) {
 func keyFault(path string, err error) error {
 	reason := fault.As(err)
 	if reason == nil {
-		var pathErr *fs.PathError
 		text := err
-		if errors.As(err, &pathErr) {
+		if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
 			text = pathErr.Err
 		}
 		return fault.Wrap(err, fault.Invalid, "signing key %s: %v", path, text)

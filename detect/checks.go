@@ -59,7 +59,7 @@ const hetuLetters = "0123456789ABCDEFHJKLMNPRSTUVWXY"
 
 func set(words string) map[string]bool {
 	m := map[string]bool{}
-	for _, w := range strings.Fields(words) {
+	for w := range strings.FieldsSeq(words) {
 		m[w] = true
 	}
 	return m

@@ -25,7 +25,7 @@ func compileCues(list []string) *cues {
 	for _, src := range list {
 		head, rest, _ := strings.Cut(src, " [")
 		q := cue{words: strings.Fields(foldText(head))}
-		for _, part := range strings.Split(rest, " [") {
+		for part := range strings.SplitSeq(rest, " [") {
 			if part = strings.TrimSuffix(part, "]"); part != "" {
 				q.optional = append(q.optional, strings.Split(foldText(part), "|"))
 			}

@@ -1,6 +1,7 @@
 package detect_test
 
 import (
+	"errors"
 	"io"
 	"slices"
 	"strings"
@@ -151,7 +152,7 @@ func TestStreamEqualsScan(t *testing.T) {
 	var b strings.Builder
 	for {
 		c, err := s.Next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {

@@ -1,6 +1,7 @@
 package detect
 
 import (
+	"slices"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -109,9 +110,9 @@ func (x *lexed) amountEnd(i int) int {
 			break
 		}
 	}
-	for k := len(ends) - 1; k >= 0; k-- {
-		if !x.ordinal(ends[k]) {
-			return ends[k]
+	for _, end := range slices.Backward(ends) {
+		if !x.ordinal(end) {
+			return end
 		}
 	}
 	return -1

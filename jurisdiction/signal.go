@@ -259,15 +259,15 @@ func markRange(set *[256]bool, lo, hi rune) {
 // count returns how often each signal begins in [from, to), in table order, and
 // where the last match ends. Matches of one signal do not overlap, those of
 // different signals may.
-func (r *ruleset) count(doc string, from, to int) (counts []int, end int) {
-	counts = make([]int, len(r.signals))
-	free := make([]int, len(r.signals)) // where the next match of each may begin
+func (rules *ruleset) count(doc string, from, to int) (counts []int, end int) {
+	counts = make([]int, len(rules.signals))
+	free := make([]int, len(rules.signals)) // where the next match of each may begin
 	for i := from; i < to; i++ {
-		for _, k := range r.byByte[doc[i]] {
+		for _, k := range rules.byByte[doc[i]] {
 			if i < free[k] {
 				continue
 			}
-			if e := r.signals[k].find(doc, i); e > i {
+			if e := rules.signals[k].find(doc, i); e > i {
 				counts[k]++
 				free[k] = e
 				end = max(end, e)

@@ -57,7 +57,6 @@ func eachWindow(ctx context.Context, r io.Reader, body int, f func(*Window) erro
 			return fault.New(fault.Invalid, "the text is not UTF-8 at byte %d", w.Base+int64(checked+at)).
 				WithHint("name its character set with --charset")
 		}
-		checked = whole
 		w.Text, w.From = string(buf[:whole]), from
 		w.To = cutAt(w.Text, from, body, w.Last)
 		if err := f(w); err != nil {

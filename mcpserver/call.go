@@ -113,8 +113,7 @@ func (s *Server) tell(ctx context.Context, tool string, err error) *fault.Error 
 		return fault.New(fault.Refused, "%s was cancelled", tool)
 	}
 	attrs := []any{slog.String("tool", tool), slog.Any("error", err)}
-	var p *panicked
-	if errors.As(err, &p) {
+	if p, ok := errors.AsType[*panicked](err); ok {
 		attrs = append(attrs, slog.String("stack", string(p.stack)))
 	}
 	if f != nil && f.Err != nil {

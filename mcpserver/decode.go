@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -102,8 +103,7 @@ func rawObject(raw json.RawMessage) (*canon.Object, error) {
 }
 
 func syntaxFault(what string, err error) *fault.Error {
-	var syntax *canon.SyntaxError
-	if errors.As(err, &syntax) {
+	if syntax, ok := errors.AsType[*canon.SyntaxError](err); ok {
 		return fault.New(fault.Invalid, "%s: %s", what, syntax.Error())
 	}
 	return fault.New(fault.Invalid, "%s: not JSON", what)
@@ -271,10 +271,8 @@ func (d *Arg) enum(v any) (any, string) {
 	if !ok {
 		return nil, d.rule()
 	}
-	for _, e := range d.Enum {
-		if s == e {
-			return s, ""
-		}
+	if slices.Contains(d.Enum, s) {
+		return s, ""
 	}
 	if d.Accept != nil && d.Accept(s) {
 		return s, ""

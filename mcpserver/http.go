@@ -59,8 +59,7 @@ func (s *Server) checkedBody(next http.Handler) http.Handler {
 		}
 		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, MaxBody))
 		if err != nil {
-			var large *http.MaxBytesError
-			if errors.As(err, &large) {
+			if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 				http.Error(w, "the body is larger than the limit of 32 MiB", http.StatusRequestEntityTooLarge)
 			}
 			return

@@ -2,6 +2,7 @@ package mcpserver
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/arche-ledger/arche/internal/canon"
@@ -28,12 +29,7 @@ func packArg(name, description string) Arg {
 		if !found || version != resolve.PackVersionDefault && version != resolve.PackVersion010 {
 			return false
 		}
-		for _, p := range packs {
-			if p == base {
-				return true
-			}
-		}
-		return false
+		return slices.Contains(packs, base)
 	}}
 }
 

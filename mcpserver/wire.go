@@ -83,8 +83,7 @@ func parseReason(data []byte, err error) string {
 	if _, lenient := canon.Parse(data, canon.Limits{Depth: maxNesting, NonFinite: true}); lenient == nil {
 		return "NaN and Infinity are not JSON; send null or leave the field out"
 	}
-	var syntax *canon.SyntaxError
-	if errors.As(err, &syntax) {
+	if syntax, ok := errors.AsType[*canon.SyntaxError](err); ok {
 		return syntax.Error()
 	}
 	return "not JSON"

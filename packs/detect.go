@@ -226,7 +226,7 @@ var PhoneRegions = sync.OnceValue(func() []PhoneRegion {
 	for _, line := range detectLines("phones.tsv") {
 		f := strings.Split(line, "\t")
 		p := PhoneRegion{Region: f[0], Code: f[1], Trunk: f[2], Main: f[3] == "m", Leading: f[5], National: f[6]}
-		for _, n := range strings.Split(f[4], ",") {
+		for n := range strings.SplitSeq(f[4], ",") {
 			if v, err := strconv.Atoi(n); err == nil {
 				p.Lengths = append(p.Lengths, v)
 			}
@@ -265,7 +265,7 @@ var CardRanges = sync.OnceValue(func() []CardRange {
 	for _, line := range detectLines("cards.tsv") {
 		f := strings.Split(line, "\t")
 		r := CardRange{From: f[0], To: f[1], Cue: f[3] == "c"}
-		for _, n := range strings.Split(f[2], ",") {
+		for n := range strings.SplitSeq(f[2], ",") {
 			v, _ := strconv.Atoi(n)
 			r.Lengths = append(r.Lengths, v)
 		}

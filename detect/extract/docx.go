@@ -101,7 +101,7 @@ func (w *writer) docxText(raw []byte, what string) error {
 	}
 	for {
 		token, err := dec.Token()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return flush()
 		}
 		if err != nil {

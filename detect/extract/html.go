@@ -16,7 +16,7 @@ var shownAttributes = set("alt aria-label content href placeholder title value")
 
 func set(words string) map[string]bool {
 	m := map[string]bool{}
-	for _, w := range strings.Fields(words) {
+	for w := range strings.FieldsSeq(words) {
 		m[w] = true
 	}
 	return m

@@ -163,7 +163,7 @@ var vocab = sync.OnceValue(func() *vocabulary {
 	for _, w := range v.pack.Fillers {
 		v.fillers[w] = true
 	}
-	for _, w := range strings.Fields("at on in near off from to into onto opposite behind beside along by around toward towards") {
+	for w := range strings.FieldsSeq("at on in near off from to into onto opposite behind beside along by around toward towards") {
 		v.locatives[w] = true
 	}
 	for _, c := range packs.Cities() {

@@ -155,7 +155,7 @@ func plainOf(v any) (any, error) {
 // Lookup follows a dotted path ("steps.0.matches.1.decision_id") into answers.
 func Lookup(answers []any, path string) (any, error) {
 	var at any = canon.Obj("steps", answers)
-	for _, part := range strings.Split(path, ".") {
+	for part := range strings.SplitSeq(path, ".") {
 		switch x := at.(type) {
 		case []any:
 			n, err := strconv.Atoi(part)

@@ -150,8 +150,8 @@ func callerOf(r *http.Request) *string {
 	c := strings.TrimSpace(r.Header.Get("X-Arche-Caller"))
 	if c == "" {
 		c, _, _ = strings.Cut(r.RemoteAddr, ":")
-		if strings.HasPrefix(r.RemoteAddr, "[") {
-			c, _, _ = strings.Cut(strings.TrimPrefix(r.RemoteAddr, "["), "]")
+		if after, ok := strings.CutPrefix(r.RemoteAddr, "["); ok {
+			c, _, _ = strings.Cut(after, "]")
 		}
 	}
 	return &c
@@ -181,8 +181,7 @@ func (s *service) arguments(w http.ResponseWriter, req *http.Request, r route) (
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, req.Body, mcpserver.MaxBody))
 	if err != nil {
-		var large *http.MaxBytesError
-		if errors.As(err, &large) {
+		if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 			writeError(w, http.StatusRequestEntityTooLarge, "the body is larger than the limit of 32 MiB")
 		}
 		return nil, false
