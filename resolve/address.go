@@ -46,9 +46,10 @@ type addresses struct {
 	ends  []uint32
 }
 
-func (a *addresses) add(s string) {
+// add parses one more address by grammar g.
+func (a *addresses) add(s string, g address.Grammar) {
 	a.whole = append(a.whole, text.Prepare(text.Norm(s)))
-	p := address.Parse(s)
+	p := address.ParseAs(s, g)
 	for i, v := range [partCount]string{p.Anchor, p.Street, p.PostalCode, p.Plot, p.StreetNumber, p.Neighborhood, p.City, p.Area, p.Region} {
 		if v == "" {
 			continue

@@ -1,11 +1,13 @@
 package resolve
 
 import (
+	"fmt"
 	"math"
 	"testing"
 
 	"pgregory.net/rapid"
 
+	"github.com/arche-ledger/arche/internal/canon"
 	"github.com/arche-ledger/arche/internal/text"
 	"github.com/arche-ledger/arche/packs"
 )
@@ -251,4 +253,27 @@ func TestManyWordsMatchTheSame(t *testing.T) {
 			t.Fatalf("%d words match, want %d", got, want)
 		}
 	})
+}
+
+// British postcodes are read under the packs that were published with them, and
+// by a caller's own comparators.
+func TestAddressGrammarFollowsPack(t *testing.T) {
+	a := canon.Obj("name", "Thabo Nkosi", "address", "12 Allen Ave, Ikeja")
+	b := canon.Obj("name", "Thabo Nkosi", "address", "Flat 3, 10 Downing Street, London SW1A 2AA")
+	for version, inPack := range map[string]string{PackVersionDefault: "0.297", PackVersion010: "0.28"} {
+		for _, list := range [][]*canon.Object{nil, {canon.Obj("kind", "address", "field", "address", "weight", 1)}} {
+			req := Request{A: []*canon.Object{a}, B: []*canon.Object{b}, Comparators: list, Threshold: 0.1, PackVersion: version}
+			want := "0.28"
+			if list == nil {
+				req.Entity, want = "person", inPack
+			}
+			res, err := Compare(t.Context(), req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := fmt.Sprint(res.Edges[0].Evidence.Value("address")); got != want {
+				t.Errorf("packs %s: address %s, want %s", version, got, want)
+			}
+		}
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/arche-ledger/arche/internal/address"
 	"github.com/arche-ledger/arche/internal/canon"
 	"github.com/arche-ledger/arche/internal/fault"
 	"github.com/arche-ledger/arche/internal/text"
@@ -43,7 +44,7 @@ func ComparePair(ctx context.Context, req PairRequest) (*PairResult, error) {
 
 // comparePeople fills in the verdict of the person engine.
 func comparePeople(res *PairResult, p *plan, a, b attributes) error {
-	v, err := judgePeople(a, b, res.Jurisdiction)
+	v, err := judgePeople(a, b, res.Jurisdiction, p.addressGrammar())
 	if err != nil {
 		return err
 	}
@@ -74,10 +75,10 @@ func (p *plan) personEngine() string {
 }
 
 // compareAddresses compares two single addresses.
-func compareAddresses(x, y string) float64 {
+func compareAddresses(x, y string, g address.Grammar) float64 {
 	var list addresses
-	list.add(x)
-	list.add(y)
+	list.add(x, g)
+	list.add(y, g)
 	return list.compare(0, 1, new(addressScratch))
 }
 

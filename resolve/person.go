@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/arche-ledger/arche/internal/address"
 	"github.com/arche-ledger/arche/internal/canon"
 	"github.com/arche-ledger/arche/internal/text"
 	"github.com/arche-ledger/arche/packs"
@@ -129,7 +130,7 @@ func birthday(s string) bool {
 }
 
 // personSims compares two people field by field, rounded to 4 decimals.
-func personSims(a, b attributes) (*canon.Object, error) {
+func personSims(a, b attributes, g address.Grammar) (*canon.Object, error) {
 	sims := canon.NewObject()
 	for _, f := range personFields {
 		if f.name == "geo" {
@@ -146,7 +147,7 @@ func personSims(a, b attributes) (*canon.Object, error) {
 		if !okX || !okY {
 			continue
 		}
-		s, err := personSim(f.name, x, y)
+		s, err := personSim(f.name, x, y, g)
 		if err != nil {
 			return nil, err
 		}
@@ -156,7 +157,7 @@ func personSims(a, b attributes) (*canon.Object, error) {
 }
 
 // personSim compares one field of two people.
-func personSim(field, x, y string) (float64, error) {
+func personSim(field, x, y string, g address.Grammar) (float64, error) {
 	switch field {
 	case "name":
 		return compareNames(x, y)
@@ -167,7 +168,7 @@ func personSim(field, x, y string) (float64, error) {
 	case "email":
 		return equalTexts(text.Lower(text.Strip(x)), text.Lower(text.Strip(y))), nil
 	case "address":
-		return compareAddresses(x, y), nil
+		return compareAddresses(x, y, g), nil
 	}
 	dx, dy := parseDate(x), parseDate(y)
 	if s := compareDates(&dx, &dy); !math.IsNaN(s) {
@@ -243,8 +244,8 @@ func (v *personVerdict) sim(name string) float64 {
 	return math.NaN()
 }
 
-func judgePeople(a, b attributes, jurisdiction string) (*personVerdict, error) {
-	sims, err := personSims(a, b)
+func judgePeople(a, b attributes, jurisdiction string, g address.Grammar) (*personVerdict, error) {
+	sims, err := personSims(a, b, g)
 	if err != nil {
 		return nil, err
 	}

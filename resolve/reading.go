@@ -332,7 +332,7 @@ func (s *store) readFeature(i int, v any, stripped string) {
 		}
 		f.dates = append(f.dates, parseDate(stripped))
 	case kindAddress:
-		f.addresses.add(stripped)
+		f.addresses.add(stripped, s.plan.addressGrammar())
 	case kindPostcode:
 		f.postcodes = append(f.postcodes, readPostcode(stripped))
 	case kindQualifier:
