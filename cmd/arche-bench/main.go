@@ -23,11 +23,18 @@ var commands = []command{
 	{"compare", "time one comparison of synthetic organisations or persons", runCompare},
 	{"ledger", "fill a ledger and time every verb on it", runLedger},
 	{"quality", "grade every scorer on public labelled sets", runQuality},
+	{"crash", "kill writers at random moments and check what is there", runCrash},
+	{"fault", "fail every operation of the store in turn", runFault},
+	{"soak", "make mixed calls for a while and watch memory and files", runSoak},
+	{"contend", "let several processes share one file", runContend},
 	{"defects", "show that each seeded defect is caught by its test", runDefects},
 	{"scale", "time and grade the linkage of two large synthetic tables", runScale},
 }
 
-func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
+func main() {
+	childMain()
+	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
+}
 
 // run executes one command line: 0 done, 1 failed, 2 usage.
 func run(args []string, stdout, stderr io.Writer) int {

@@ -105,7 +105,7 @@ func checkPath(path string) error {
 	switch {
 	case err == nil && f.IsDir():
 		return fault.New(fault.Invalid, "the ledger path is a folder").WithHint("name a file in it, for example ledger.duckdb")
-	case err == nil && f.Size() == 0:
+	case err == nil && f.Size() == 0 && !interrupted(path):
 		return fault.Wrap(ErrForeign, fault.Invalid, "the ledger file is empty, which is no DuckDB database").
 			WithHint("remove it; arche makes the file itself")
 	}
@@ -193,6 +193,9 @@ func headFault(err error) error {
 func (s *Store) openFile(ctx context.Context) error {
 	if err := s.gate.sign(time.Now()); err != nil {
 		return lockFileError(err)
+	}
+	if err := clearUnfinished(s.path); err != nil {
+		return err
 	}
 	defer private()()
 	deadline := time.Now().Add(s.opts.Wait)
