@@ -73,9 +73,7 @@ func playStrict(t *testing.T, v vector, uri string) string {
 		}
 		answers = append(answers, got)
 		c.ignore = slices.Clone(proseKeys)
-		for _, p := range textsOf(step.Value("ignore")) {
-			c.ignore = append(c.ignore, p)
-		}
+		c.ignore = append(c.ignore, textsOf(step.Value("ignore"))...)
 		want := step.Value("want")
 		if why := judge(c, want, got); why != "" {
 			return textOf(step, "tool") + ": " + why

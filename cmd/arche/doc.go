@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"io"
 	"log/slog"
 	"os"
 	"strconv"
@@ -10,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/arche-ledger/arche/internal/canon"
-	"github.com/arche-ledger/arche/internal/fault"
 	"github.com/arche-ledger/arche/ledger"
 	"github.com/arche-ledger/arche/ledger/documents"
 )
@@ -327,8 +327,12 @@ func (a *app) drawGraph(ctx context.Context, b *documents.Base, path, format, ou
 		_, err = a.stdout.Write([]byte(text))
 		return err
 	}
-	if err := os.WriteFile(out, []byte(text), 0o644); err != nil {
-		return fault.Wrap(err, fault.Invalid, "the graph can't be written to the file named by --out")
+	err = replaceFile(out, true, func(w io.Writer) error {
+		_, err := io.WriteString(w, text)
+		return err
+	})
+	if err != nil {
+		return err
 	}
 	a.notef("wrote %s (%s)\n", out, g.Summary())
 	return nil

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -69,11 +70,9 @@ func (a *app) hookPreToolUse() error {
 	if err != nil {
 		return nil
 	}
-	for _, path := range editedPaths(data) {
-		if isDocumentPath(path) {
-			return usagef("documents under .archcore/ are changed with the tools, not by editing files").
-				withHint("use create_document, update_document or remove_document of the archcore server")
-		}
+	if slices.ContainsFunc(editedPaths(data), isDocumentPath) {
+		return usagef("documents under .archcore/ are changed with the tools, not by editing files").
+			withHint("use create_document, update_document or remove_document of the archcore server")
 	}
 	return nil
 }
@@ -118,12 +117,7 @@ func editedPaths(data []byte) []string {
 
 func isDocumentPath(p string) bool {
 	parts := strings.Split(filepath.ToSlash(filepath.Clean(p)), "/")
-	for _, part := range parts[:len(parts)-1] {
-		if part == ".archcore" {
-			return strings.HasSuffix(p, ".md")
-		}
-	}
-	return false
+	return slices.Contains(parts[:len(parts)-1], ".archcore") && strings.HasSuffix(p, ".md")
 }
 
 // hookPostToolUse looks at the documents after a tool wrote and tells what is

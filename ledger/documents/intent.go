@@ -31,7 +31,6 @@ type plan struct {
 	edits   []edit
 	drop    []triple
 	changes []change
-	tool    string
 	then    error // told after the write, which stands
 }
 

@@ -22,7 +22,6 @@ type world struct {
 	root string
 	log  *ledger.Ledger
 	base *documents.Base
-	seen []string // paths ever used
 }
 
 func (w *world) reopen() {

@@ -38,7 +38,7 @@ type store struct {
 func (b *Base) openStore(ctx context.Context, create bool, wait time.Duration) (*store, error) {
 	base := filepath.Join(b.root, baseDir)
 	if create {
-		if err := os.MkdirAll(base, 0o755); err != nil {
+		if err := os.MkdirAll(base, 0o755); err != nil { //nolint:gosec // G301: documents are for everybody who may read the project
 			return nil, ioFault(err, "creating", baseDir)
 		}
 	}

@@ -2,6 +2,7 @@ package documents
 
 import (
 	"context"
+	"errors"
 	"io"
 	"runtime"
 	"slices"
@@ -82,7 +83,7 @@ func (w *walker) visit(n *node) error {
 	if n.rel != "" {
 		var err error
 		if f, err = w.top.open(n.rel); err != nil {
-			if isGone(err) || err == errNoFolder { // replaced since it was listed
+			if isGone(err) || errors.Is(err, errNoFolder) { // replaced since it was listed
 				w.empty(n)
 				return nil
 			}
@@ -188,7 +189,7 @@ func (w *walker) refresh(f *folder, n *node, i int, name string) error {
 	old := n.docs[i]
 	st, err := f.look(name)
 	if err != nil || st.kind != kindFile {
-		if err != nil && !isGone(err) && err != errNoFolder {
+		if err != nil && !isGone(err) && !errors.Is(err, errNoFolder) {
 			return err
 		}
 		if old != nil {
@@ -237,7 +238,7 @@ func (f *folder) readAll(name string) ([]byte, stamp, error) {
 	}
 	buf := make([]byte, st.size+1)
 	n, err := io.ReadFull(file, buf)
-	if err == io.EOF || err == io.ErrUnexpectedEOF {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return buf[:n:n], st, nil
 	}
 	if err != nil {

@@ -201,7 +201,7 @@ func (q *query) lookUp(docs []*document, v *lexicon) {
 	if len(q.words) == 0 && q.pathRef == "" {
 		return
 	}
-	inParts(len(docs), 64, func(_, from, to int) error {
+	_ = inParts(len(docs), 64, func(_, from, to int) error { // nothing in it fails
 		var l loader
 		defer l.close()
 		for _, d := range docs[from:to] {
@@ -215,7 +215,7 @@ func (q *query) lookUp(docs []*document, v *lexicon) {
 		if w != "" && !strings.ContainsFunc(w, unicode.IsSpace) {
 			whole = v.find(w)
 		} else {
-			for _, part := range strings.Fields(w) {
+			for part := range strings.FieldsSeq(w) {
 				parts = append(parts, v.find(part))
 			}
 		}

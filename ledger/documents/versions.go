@@ -2,6 +2,7 @@ package documents
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -168,9 +169,9 @@ func pickVersion(versions []Version, ref string) (Version, error) {
 		return Version{}, unknown
 	}
 	if at, ok := parseMoment(ref); ok {
-		for i := len(versions) - 1; i >= 0; i-- {
-			if !versions[i].Time.After(at) {
-				return versions[i], nil
+		for _, v := range slices.Backward(versions) {
+			if !v.Time.After(at) {
+				return v, nil
 			}
 		}
 		return Version{}, fault.New(fault.NotFound, "the document was not there yet at %s", ref).
