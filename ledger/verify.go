@@ -5,8 +5,11 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/arche-ledger/arche/internal/fault"
 	"github.com/arche-ledger/arche/ledger/duck"
@@ -129,10 +132,11 @@ func (v *verification) events() error {
 		if err != nil {
 			return err
 		}
+		looked := examine(batch, prev.link)
 		for i := range batch {
 			e := &batch[i]
-			v.event(e, &prev, seen)
-			v.fold(e, lists)
+			v.event(e, &prev, &looked[i], seen)
+			v.fold(e, &looked[i], lists)
 			prev = *e
 		}
 	}
@@ -159,8 +163,42 @@ func (v *verification) stray(last int64) error {
 	})
 }
 
-// event recomputes one event: its place, address, link, time and form.
-func (v *verification) event(e, prev *Event, seen map[address]bool) {
+// look is what can be said of an event without the state.
+type look struct {
+	fits, linked bool // address and link are what they must be
+	body         any
+	err          error
+}
+
+// examine recomputes addresses and links of a batch and reads its bodies, on
+// all cores: the fold, which is one event after another, waits for none of it.
+func examine(batch []Event, before string) []look {
+	out := make([]look, len(batch))
+	var g errgroup.Group
+	workers := max(1, min(runtime.GOMAXPROCS(0), 8))
+	part := (len(batch) + workers - 1) / workers
+	for start := 0; start < len(batch); start += part {
+		g.Go(func() error {
+			for i := start; i < min(start+part, len(batch)); i++ {
+				e, prev := &batch[i], before
+				if i > 0 {
+					prev = batch[i-1].link
+				}
+				out[i].fits = eventID(e.version, e.kind, e.subject, e.supersedes, e.body) == e.id
+				out[i].linked = chainLink(prev, e) == e.link
+				if e.kind != KindRunRecorded {
+					out[i].body, out[i].err = parseBody(e, nil)
+				}
+			}
+			return nil
+		})
+	}
+	_ = g.Wait() // no part fails
+	return out
+}
+
+// event compares one event: its place, address, link, time and form.
+func (v *verification) event(e, prev *Event, l *look, seen map[address]bool) {
 	find := func(field, what string) {
 		v.broken = true
 		v.report.add(Finding{Seq: e.seq, Event: e.id, Table: "events", Field: field, What: what})
@@ -171,10 +209,10 @@ func (v *verification) event(e, prev *Event, seen map[address]bool) {
 	if e.log != logMain {
 		find("log", "the log's name is not the file's")
 	}
-	if eventID(e.version, e.kind, e.subject, e.supersedes, e.body) != e.id {
+	if !l.fits {
 		find("id", "the content (kind, subject, supersedes, body or v) does not fit the address")
 	}
-	if chainLink(prev.link, e) != e.link {
+	if !l.linked {
 		find("link", "the link does not fit place, actor, time or predecessor")
 	}
 	if e.recordedAt.Before(prev.recordedAt) {
@@ -187,11 +225,14 @@ func (v *verification) event(e, prev *Event, seen map[address]bool) {
 	seen[a] = true
 }
 
-func (v *verification) fold(e *Event, lists func(string, int64) ([]string, error)) {
+func (v *verification) fold(e *Event, l *look, lists func(string, int64) ([]string, error)) {
 	if v.broken {
 		return
 	}
-	body, err := parseBody(e, lists)
+	body, err := l.body, l.err
+	if e.kind == KindRunRecorded { // its lists are read from the file, one at a time
+		body, err = parseBody(e, lists)
+	}
 	if err == nil {
 		if b, ok := body.(decisionBody); ok && b.link && !linkingIdentity(b.identity) {
 			err = alteredEvent(e, "it links records it does not call the same")
@@ -277,8 +318,8 @@ func (v *verification) blobs() error {
 // that an event says were erased are missing rightly.
 func (v *verification) pairing(wrong func(int64, string, string)) error {
 	for _, check := range []struct{ sql, what string }{
-		{`SELECT b.seq, b.address FROM blobs b ANTI JOIN events e
-			ON b.seq = e.seq AND (e.subject = b.address OR contains(e.body, b.address)) ORDER BY ALL`, "the event it lies with does not name it"},
+		{`SELECT b.seq, b.address FROM blobs b LEFT JOIN events e ON b.seq = e.seq
+			WHERE e.seq IS NULL OR NOT (e.subject = b.address OR contains(e.body, b.address)) ORDER BY ALL`, "the event it lies with does not name it"},
 		{`SELECT n.seq, n.address FROM (
 				SELECT seq, unnest(regexp_extract_all(body, '(?:txt|row|lst):blake3:[0-9a-f]{64}')) AS address FROM events
 				WHERE contains(body, 'txt:blake3:') OR contains(body, 'row:blake3:') OR contains(body, 'lst:blake3:')) n
