@@ -130,12 +130,17 @@ func (l *loader) open(d *document) (*opened, bool) {
 	}
 	raw := unsafe.String(unsafe.SliceData(data), len(data)) // data is not changed any more
 	o := &opened{text: newText(raw)}
-	searchFrom := min(d.bodyAt, len(raw))
-	if d.parseErr { // nothing of the block was understood, so all of it is searched
-		searchFrom = 0
-	}
-	o.lowBody = o.text.lowered(searchFrom)
+	o.lowBody = o.text.lowered(d.searchFrom(len(raw)))
 	return o, true
+}
+
+// searchFrom is where the searched part of a document of size bytes starts:
+// the body, or the beginning when nothing of the metadata block was understood.
+func (d *document) searchFrom(size int) int {
+	if d.parseErr {
+		return 0
+	}
+	return min(d.bodyAt, size)
 }
 
 // body is the document without its metadata block, line ends folded.

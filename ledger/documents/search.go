@@ -312,11 +312,11 @@ func (q *query) bodyCount(d *document, i int, l *loader) int {
 			return 0
 		}
 	}
-	o, ok := l.open(d)
+	data, ok := l.read(d)
 	if !ok {
 		return 0
 	}
-	return countUpTo(o.text.low[o.lowBody:], q.words[i])
+	return countUpTo(strings.ToLower(string(data[d.searchFrom(len(data)):])), q.words[i])
 }
 
 // wordSpecificity is 3 for a word in the title, 2 in a heading line, 1
