@@ -101,7 +101,12 @@ type described struct {
 
 // DescribePack says which fields a pack reads, how, and with what weight.
 func DescribePack(entity, packVersion string) (*canon.Object, error) {
-	p, err := planFor(entity, packVersion, "")
+	return DescribePackWith(entity, packVersion, "")
+}
+
+// DescribePackWith is DescribePack under a given engine.
+func DescribePackWith(entity, packVersion, engine string) (*canon.Object, error) {
+	p, err := planFor(entity, packVersion, engine)
 	if err != nil {
 		return nil, err
 	}

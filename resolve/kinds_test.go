@@ -277,3 +277,22 @@ func TestAddressGrammarFollowsPack(t *testing.T) {
 		}
 	}
 }
+
+func TestPremisesBySort(t *testing.T) {
+	for _, c := range []struct {
+		a, b string
+		want float64
+	}{
+		{"Flat 3, 12 Allen Avenue", "Flat 4, 12 Allen Avenue", 0}, {"Flat 3, 12 Allen Avenue", "12 Allen Avenue, Apt 3", 1},
+		{"2nd Floor, 12 Allen Avenue", "12 Allen Avenue, third floor", 0}, {"Floor 2, 12 Allen Avenue", "2nd floor 12 Allen Avenue", 1},
+		{"Floor 2", "Flat 3", nothing}, {"12 Allen Avenue", "14 Allen Avenue", 0}, {"012 Allen Avenue", "12 Allen Avenue", 1},
+		{"Allen Avenue 12, Lagos", "12 Allen Avenue", 1}, {"Allen Avenue", "12 Allen Avenue", nothing}, {"Room 7b", "Room 7B", 1}, {"", "", nothing},
+		{"Ground floor, 5 Hill St", "0 floor", nothing}, {"Flat 3, 12 Allen Avenue", "Flat 3, 14 Allen Avenue", 0},
+		{"Long Street, 8001 Cape Town", "12 Long Street, 8001 Cape Town", nothing},
+	} {
+		a, b := readPremisesV2(text.Norm(c.a)), readPremisesV2(text.Norm(c.b))
+		if got := comparePremises(&a, &b); !same(got, c.want) {
+			t.Errorf("%q against %q = %v, want %v (%q, %q)", c.a, c.b, got, c.want, a, b)
+		}
+	}
+}

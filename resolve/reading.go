@@ -324,6 +324,10 @@ func (s *store) readFeature(i int, v any, stripped string) {
 	case kindLegalForm:
 		f.keys = append(f.keys, int32(s.forms.read(stripped)))
 	case kindPremises:
+		if s.plan.v2 {
+			f.premises = append(f.premises, readPremisesV2(s.plan.norm(stripped, false)))
+			return
+		}
 		f.keys = append(f.keys, c.key(readPremises(stripped)))
 	case kindDate:
 		if s.plan.v2 {

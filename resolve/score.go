@@ -220,6 +220,9 @@ func (w *scorer) compare(c int, i, j, ra, rb int32) float64 {
 		}
 		return nearID * equalKeys(f.cores[ra], f.cores[rb])
 	case kindType, kindPremises, kindNumbers:
+		if len(f.premises) > 0 {
+			return comparePremises(&f.premises[ra], &f.premises[rb])
+		}
 		if f.keys[ra] < 0 || f.keys[rb] < 0 {
 			return nothing
 		}

@@ -133,6 +133,7 @@ type features struct {
 	dates     []date
 	addresses addresses
 	postcodes []postcode
+	premises  []premises // of the second engine
 	specs     []specs
 	codes     spans
 	quals     []text.Prepared

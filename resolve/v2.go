@@ -100,6 +100,9 @@ func (r *reading) mergeForms(base []packs.Synonym, ext *packs.Extended) []packs.
 // without an alphabet of their own in the table stay as they are.
 func (r *reading) norm(s string) string {
 	n := text.Norm(s)
+	if strings.Contains(n, "&") {
+		n = text.Strip(text.Collapse(strings.ReplaceAll(n, "&", " and ")))
+	}
 	if asciiOnly(n) {
 		return n
 	}
@@ -262,9 +265,12 @@ var romans = map[string]string{
 	"xi": "11", "xii": "12", "xiii": "13", "xiv": "14", "xv": "15", "xvi": "16", "xvii": "17", "xviii": "18", "xix": "19", "xx": "20",
 }
 
+// generations tell a parent from a child of the same name.
+var generations = map[string]string{"jr": "jr", "jnr": "jr", "junior": "jr", "sr": "sr", "snr": "sr", "senior": "sr"}
+
 // numbersIn returns the numbers of a name, each once, sorted: tokens that hold a
-// digit, and, unless the name is a person's, Roman numerals after the first
-// word.
+// digit and, after the first word, Roman numerals; for people only those of
+// more than one letter, and words for generations.
 func numbersIn(n string, person bool) string {
 	var out []string
 	first := true
@@ -275,8 +281,10 @@ func numbersIn(n string, person bool) string {
 				t = z
 			}
 			out = append(out, t)
-		case !first && !person && romans[t] != "":
+		case !first && romans[t] != "" && (!person || len(t) > 1):
 			out = append(out, romans[t])
+		case !first && person && generations[t] != "":
+			out = append(out, generations[t])
 		}
 		first = false
 	})
@@ -385,11 +393,18 @@ func compareNamesV2(a, b string) (float64, error) {
 	fa, fb := text.Prepare(r.nameForm(a)), text.Prepare(r.nameForm(b))
 	wa, wb := formWords(words.toks, fa.Text()), formWords(words.toks, fb.Text())
 	words.extend()
-	if c, ok := words.equivalence(&fa, &fb, wa, wb, new(nameScratch)); ok {
-		return c, nil
+	s, ok := words.equivalence(&fa, &fb, wa, wb, new(nameScratch))
+	if !ok {
+		s = text.Fuzzy(x, y)
 	}
-	return text.Fuzzy(x, y), nil
+	if p, q := numbersIn(x, true), numbersIn(y, true); p != "" && q != "" && p != q {
+		s = min(s, mostWithOtherNumber)
+	}
+	return s, nil
 }
+
+// mostWithOtherNumber keeps names whose numbers or generations differ at review.
+const mostWithOtherNumber = nameMatch - 0.01
 
 func (r *reading) nameForm(s string) string {
 	return r.personName(text.Strip(text.Collapse(r.norm(nameForm(s)))))

@@ -50,10 +50,13 @@ func TestSecondEngine(t *testing.T) {
 		{"leading zeros", "organisation", canon.Obj("name", "Alpha Mills Ltd", "registration_id", "0012345"), canon.Obj("name", "Alpha Mills Limited", "registration_id", "12345"), "edge", "registration_id", canon.Float(0.5)},
 		{"other field name", "person", canon.Obj("full_name", "Zubaida Danjuma", "dob", "1994-03-02"), canon.Obj("name", "Zubaida Danjuma", "birth_date", "1994-03-02"), "match", "birth_date", canon.Float(1)},
 		{"titles", "person", canon.Obj("name", "Alhaji Dr. Zubaida Danjuma"), canon.Obj("name", "Zubaida Danjuma"), "match", "name", canon.Float(1)},
+		{"generations", "person", canon.Obj("name", "Zubaida Danjuma Jr"), canon.Obj("name", "Zubaida Danjuma Sr"), "review", "name_numbers", canon.Float(0)},
 		{"common name", "person", canon.Obj("name", "John Smith"), canon.Obj("name", "John Smith"), "review", "", nil},
 		{"common name and birthday", "person", canon.Obj("name", "John Smith", "birth_date", "1980-01-01"), canon.Obj("name", "John Smith", "birth_date", "01.01.1980"), "match", "", nil},
 		{"same phone", "person", canon.Obj("name", "John Smith", "phone", "+234 803 555 0199"), canon.Obj("name", "J Smith", "phone", "08035550199"), "review", "phone", canon.Float(1)},
 		{"off the globe", "place", canon.Obj("name", "Minna Clinic", "lat", n("95"), "lon", n("6.5")), canon.Obj("name", "Minna Clinic", "lat", n("9.6"), "lon", n("6.5")), "edge", "geo", nil},
+		{"flats", "place", canon.Obj("name", "Zungeru Clinic", "address", "Flat 3, 12 Allen Avenue"), canon.Obj("name", "Zungeru Clinic", "address", "Flat 4, 12 Allen Avenue"), "review", "address_premises", canon.Float(0)},
+		{"floors", "organisation", canon.Obj("name", "Zungeru Mills", "address", "2nd Floor, 12 Allen Avenue"), canon.Obj("name", "Zungeru Mills", "address", "3rd Floor, 12 Allen Avenue"), "review", "address_premises", canon.Float(0)},
 		{"not a number", "place", canon.Obj("name", "Bida Clinic", "lat", "NaN", "lon", n("6")), canon.Obj("name", "Bida Clinic", "lat", n("9"), "lon", n("6")), "edge", "geo", nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -82,6 +85,7 @@ func TestSecondEngineNames(t *testing.T) {
 	}{
 		{"محمد علي", "Mohammed Ali", "match"}, {"Muhammad Bello", "Mohammed Bello", "match"}, {"Sidorov Ivan Petrovich", "Ivan Petrovich Sidorov", "match"},
 		{"Сидоров Иван", "Ivan Sidorov", "match"}, {"Prof. Ngozi Adeyemi", "Ngozi Adeyemi", "match"}, {"unknown", "unknown", "no_match"},
+		{"John Smith Jr", "John Smith Sr", "review"}, {"John Smith III", "John Smith II", "review"}, {"Johnson & Johnson", "Johnson and Johnson", "match"},
 		{"Łukasz Øster", "Lukasz Oster", "match"}, {"Grace Mwangi", "Fatima Abdullahi", "no_match"},
 	} {
 		got, err := resolve.CheckNamesWith(resolve.EngineV2, c.a, c.b)
