@@ -121,7 +121,7 @@ func (s *Server) describePackTool() Tool {
 		},
 		Hints: Query,
 		Handler: func(_ context.Context, a *Args) (any, error) {
-			return resolve.DescribePack(a.Text("entity"), s.opts.PackVersion)
+			return resolve.DescribePackWith(a.Text("entity"), s.opts.PackVersion, s.opts.Engine)
 		},
 	}
 }
