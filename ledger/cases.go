@@ -57,30 +57,14 @@ func (s *state) openCases() int {
 // caseViews makes the views of cases; one made once stays, because neither the
 // decision nor its records can change.
 func (r *reader) caseViews(open []int32) ([]any, error) {
-	var seqs []int64
-	bySeq := map[int64]int32{}
-	var recs []int32
-	for _, i := range open {
-		if _, ok := r.l.cache.cases[i]; !ok {
-			d := &r.s.decs[i]
-			seqs = append(seqs, d.seq)
-			bySeq[d.seq] = i
-			recs = append(recs, d.a, d.b)
-		}
-	}
-	slices.Sort(recs)
-	if recs = slices.Compact(recs); len(recs) < contentCacheMost/2 {
-		if err := r.fetch(recs); err != nil {
+	const step = contentCacheMost / 4 // a case has two records
+	for batch := range slices.Chunk(open, step) {
+		if err := r.ctx.Err(); err != nil {
 			return nil, err
 		}
-	}
-	err := r.receipts(seqs, bySeq, func(rec *receipt) error {
-		v, err := r.caseView(rec)
-		r.l.cache.cases[rec.i] = v
-		return err
-	})
-	if err != nil {
-		return nil, err
+		if err := r.makeCaseViews(batch); err != nil {
+			return nil, err
+		}
 	}
 	views := make([]any, len(open))
 	for n, i := range open {
@@ -94,6 +78,30 @@ func (r *reader) caseViews(open []int32) ([]any, error) {
 		views[n] = v
 	}
 	return views, nil
+}
+
+// makeCaseViews makes the views that are missing; their records fit the cache.
+func (r *reader) makeCaseViews(open []int32) error {
+	var seqs []int64
+	bySeq := map[int64]int32{}
+	var recs []int32
+	for _, i := range open {
+		if _, ok := r.l.cache.cases[i]; !ok {
+			d := &r.s.decs[i]
+			seqs = append(seqs, d.seq)
+			bySeq[d.seq] = i
+			recs = append(recs, d.a, d.b)
+		}
+	}
+	slices.Sort(recs)
+	if err := r.fetch(slices.Compact(recs)); err != nil {
+		return err
+	}
+	return r.receipts(seqs, bySeq, func(rec *receipt) error {
+		v, err := r.caseView(rec)
+		r.l.cache.cases[rec.i] = v
+		return err
+	})
 }
 
 // receipts reads the events of many decisions in ranges and checks each.

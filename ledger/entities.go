@@ -16,19 +16,22 @@ func (l *Ledger) Entities(ctx context.Context, entityType string) (*canon.Object
 	err := l.use(ctx, func(db *duck.DB, s *state) error {
 		r := l.reader(ctx, db, s)
 		list := s.entitiesOf(entityType)
-		if err := r.prepareEntities(list); err != nil {
-			return err
-		}
-		views := make([]any, len(list))
-		for n, e := range list {
-			if n%256 == 255 && ctx.Err() != nil {
-				return ctx.Err()
-			}
-			v, err := r.entityView(e)
+		views := make([]any, 0, len(list))
+		for len(views) < len(list) {
+			n, err := r.prepareEntities(list[len(views):])
 			if err != nil {
 				return err
 			}
-			views[n] = v
+			for _, e := range list[len(views):][:n] {
+				if len(views)%256 == 255 && ctx.Err() != nil {
+					return ctx.Err()
+				}
+				v, err := r.entityView(e)
+				if err != nil {
+					return err
+				}
+				views = append(views, v)
+			}
 		}
 		out = canon.Obj("count", len(views), "entities", views)
 		return nil
@@ -55,10 +58,14 @@ func (s *state) entitiesOf(entityType string) []int32 {
 	return list
 }
 
-// prepareEntities reads at once what the views of many entities need.
-func (r *reader) prepareEntities(list []int32) error {
+// prepareEntities reads at once what the views of the first entities of a list
+// need, as many as the cache holds, and says how many those are. A reading of
+// its own for each entity would look through the log each time.
+func (r *reader) prepareEntities(list []int32) (int, error) {
 	var recs, decs []int32
+	n := 0
 	for _, e := range list {
+		n++
 		ent := &r.s.ents[e]
 		if ent.answer != nil {
 			continue
@@ -72,13 +79,13 @@ func (r *reader) prepareEntities(list []int32) error {
 			}
 		}
 		if len(recs) > contentCacheMost/2 {
-			break // the rest is read entity by entity
+			break
 		}
 	}
 	if err := r.fetch(recs); err != nil {
-		return err
+		return 0, err
 	}
-	return r.checkAll(decs)
+	return n, r.checkAll(decs)
 }
 
 // checkAll compares many decisions with their events in one reading.
