@@ -171,7 +171,7 @@ func newStore(p *plan) (*store, error) {
 		s.hausa = &rules
 	}
 	for _, spec := range p.columns {
-		s.cols = append(s.cols, column{spec: spec, strip: s.domains[spec.stripType], index: make(map[string]int32),
+		s.cols = append(s.cols, column{spec: spec, strip: s.domains[spec.stripType],
 			toks: newTokens(), phrases: newTokens(), keys: newTokens(), codes: newTokens()})
 	}
 	return s, nil
@@ -184,6 +184,7 @@ func (s *store) stayOpen() {
 	for i := range s.cols {
 		c := &s.cols[i]
 		c.toks, c.phrases, c.keys, c.codes = s.toks, s.phrases, s.keys, s.codes
+		c.index = make(map[string]int32)
 	}
 }
 
@@ -325,7 +326,37 @@ func (s *store) heaviestFirst() []int {
 	return order
 }
 
+// roomFor makes room for the values of n records, so that a small list does not
+// grow its tables step by step.
+func (c *column) roomFor(n int) {
+	n = min(n, 1<<13)
+	c.index = make(map[string]int32, n)
+	c.blank = make([]bool, 0, n)
+	if c.spec.norm {
+		c.norms = make([]text.Prepared, 0, n)
+		c.bags = make([]bag, 0, n)
+	}
+	if c.spec.tokens || c.spec.rarity || c.spec.blockWords || c.spec.lexicon {
+		c.toks.ids = make(map[string]int32, n)
+		c.toks.text = make([]string, 0, n)
+	}
+	for _, list := range []struct {
+		used  bool
+		spans *spans
+	}{{c.spec.tokens || c.spec.rarity, &c.plain}, {c.spec.lexicon, &c.words}, {c.spec.blockWords, &c.block}} {
+		if list.used {
+			list.spans.ids = make([]int32, 0, 3*n)
+			list.spans.ends = make([]uint32, 0, n)
+		}
+	}
+}
+
 func (s *store) readColumn(ctx context.Context, col int, sides []*side, lists [][]*canon.Object) error {
+	total := 0
+	for _, list := range lists {
+		total += len(list)
+	}
+	s.cols[col].roomFor(total)
 	for n, list := range lists {
 		sd := sides[n]
 		for row, rec := range list {

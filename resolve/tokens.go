@@ -1,6 +1,8 @@
 package resolve
 
 import (
+	"cmp"
+	"encoding/binary"
 	"math"
 	"slices"
 	"strings"
@@ -81,11 +83,27 @@ const largeSet = 64
 
 // seal renumbers the tokens in byte order and returns the new number of each.
 func (t *tokens) seal() []int32 {
-	order := make([]int32, len(t.text))
-	for i := range order {
-		order[i] = int32(i)
+	// Most tokens differ in their first eight bytes, which compare as a number.
+	type head struct {
+		key uint64
+		id  int32
 	}
-	slices.SortFunc(order, func(a, b int32) int { return strings.Compare(t.text[a], t.text[b]) })
+	heads := make([]head, len(t.text))
+	for i, s := range t.text {
+		var b [8]byte
+		copy(b[:], s)
+		heads[i] = head{binary.BigEndian.Uint64(b[:]), int32(i)}
+	}
+	slices.SortFunc(heads, func(a, b head) int {
+		if a.key != b.key {
+			return cmp.Compare(a.key, b.key)
+		}
+		return strings.Compare(t.text[a.id], t.text[b.id])
+	})
+	order := make([]int32, len(heads))
+	for i, h := range heads {
+		order[i] = h.id
+	}
 	rank := make([]int32, len(order))
 	text := make([]string, len(order))
 	for r, id := range order {
