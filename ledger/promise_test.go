@@ -1,6 +1,7 @@
 package ledger_test
 
 import (
+	"database/sql/driver"
 	"errors"
 	"os"
 	"testing"
@@ -118,5 +119,41 @@ func TestSupersedesIsWritten(t *testing.T) {
 	cases, err := l.Cases(t.Context(), "")
 	if n := countOf(t, cases, err); n != 0 {
 		t.Errorf("%d cases stay open", n)
+	}
+}
+
+// TestMembersFollowCuts: the table of members, which other programs read through
+// the view of entities, says when a record leaves its entity.
+func TestMembersFollowCuts(t *testing.T) {
+	l := memory(t)
+	d, err := l.Decision(t.Context(), compare(t, l, pair(1)).Edges[0].DecisionID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	compare(t, l, pair(2))
+	inView := func() (n int64) {
+		err := l.Query(t.Context(), `SELECT count(*) FROM entities`, nil, func(v []driver.Value) error {
+			n, _ = v[0].(int64)
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	if n := inView(); n != 2 {
+		t.Fatalf("the view has %d entities, want 2", n)
+	}
+	a, _ := d.Value("record_a").(string)
+	b, _ := d.Value("record_b").(string)
+	if _, err := l.Decide(t.Context(), a, b, ledger.VerdictDifferent, "two branches"); err != nil {
+		t.Fatal(err)
+	}
+	ents, err := l.Entities(t.Context(), "")
+	if n := countOf(t, ents, err); n != 1 {
+		t.Fatalf("%d entities after the cut, want 1", n)
+	}
+	if n := inView(); n != 1 {
+		t.Errorf("the view has %d entities after the cut, want 1", n)
 	}
 }
