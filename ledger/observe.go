@@ -40,18 +40,19 @@ type observation struct {
 	from     int32 // its newest version, which the evidence applies to
 	to       int32 // the version with the evidence
 	evidence *canon.Object
+	merged   *canon.Object // the version with the evidence, new fields last
 }
 
 func (o *observation) run() (*canon.Object, error) {
 	s := o.u.s
 	fields := o.evidence.Keys()
 	slices.Sort(fields)
-	merged, err := o.merge()
-	if err != nil {
+	var err error
+	if o.merged, err = o.merge(); err != nil {
 		return nil, err
 	}
 	entityType := s.words.get(s.recs[o.from].typ)
-	version, err := newRow(merged, entityType)
+	version, err := newRow(o.merged, entityType)
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +97,8 @@ type pending struct {
 	req resolve.PairRequest
 }
 
-// open lists the live decisions on the record, newest first. Those of a batch
+// open lists the live decisions on the record, newest first; those of one batch
+// were made at once and stand in its order, best first. Those of a batch
 // with comparators of its own cannot be made again by the pair verb and stay.
 func (o *observation) open() ([]pending, error) {
 	s := o.u.s
@@ -105,6 +107,7 @@ func (o *observation) open() ([]pending, error) {
 		list = append(list, s.recs[o.given].decs...)
 	}
 	slices.SortFunc(list, func(x, y int32) int { return compareInt(y, x) })
+	s.batchesForward(list)
 	var out []pending
 	for _, i := range slices.Compact(list) {
 		if !s.live(i) || s.decs[i].run < 0 {
@@ -126,6 +129,21 @@ func (o *observation) open() ([]pending, error) {
 		out = append(out, pending{i, req})
 	}
 	return out, nil
+}
+
+// batchesForward turns each stretch of decisions of one batch, newest first, into
+// the order in which the batch recorded them.
+func (s *state) batchesForward(list []int32) {
+	for start := 0; start < len(list); {
+		run, end := s.decs[list[start]].run, start+1
+		for end < len(list) && s.decs[list[end]].run == run {
+			end++
+		}
+		if run >= 0 && s.words.get(s.runs[run].verb) != "observe" {
+			slices.Reverse(list[start:end])
+		}
+		start = end
+	}
 }
 
 // sides are the two records of a decision with the observed one in its place.
@@ -191,16 +209,25 @@ func (o *observation) decideAgain(again []pending, fields []string) ([]int32, er
 
 func (o *observation) compare(req resolve.PairRequest, a, b int32) (*resolve.PairResult, error) {
 	var err error
-	if req.A, err = o.r.contentOf(a); err != nil {
+	if req.A, err = o.side(a); err != nil {
 		return nil, err
 	}
-	if req.B, err = o.r.contentOf(b); err != nil {
+	if req.B, err = o.side(b); err != nil {
 		return nil, err
 	}
 	if req.A == nil || req.B == nil {
 		return nil, errNoBlob
 	}
 	return resolve.ComparePair(o.r.ctx, req)
+}
+
+// side is a record of a decision: the observed one with its new fields last, so
+// that what was known speaks before another name for the same field.
+func (o *observation) side(i int32) (*canon.Object, error) {
+	if i == o.to {
+		return o.merged, nil
+	}
+	return o.r.contentOf(i)
 }
 
 // recordRuns appends one run for each call among the verdicts and gives each

@@ -221,11 +221,34 @@ func (s *state) checkContent(i int32, data []byte) (*canon.Object, error) {
 	return o, nil
 }
 
-// keep puts the content of a record that was just stored into the cache.
-func (r *reader) keep(i int32, rec *canon.Object) {
-	if len(r.l.cache.content) < contentCacheMost {
-		r.l.cache.content[i] = rec
+// asStored is a record as its blob gives it back. The order of keys matters: of
+// two names for one field the first is read.
+func asStored(rec *canon.Object, blob []byte) (*canon.Object, error) {
+	if inOrder(rec) {
+		return rec, nil
 	}
+	return canon.ParseObject(blob, canon.Limits{Depth: 1 << 16, NonFinite: true})
+}
+
+// inOrder reports whether all keys of a value stand as a blob has them.
+func inOrder(v any) bool {
+	switch v := v.(type) {
+	case *canon.Object:
+		last, first := "", true
+		for k, item := range v.All() {
+			if !first && k < last || !inOrder(item) {
+				return false
+			}
+			last, first = k, false
+		}
+	case []any:
+		for _, item := range v {
+			if !inOrder(item) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // label is the caller's id of a record when it had one, else its address.

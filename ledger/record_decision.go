@@ -208,7 +208,11 @@ func (u *unit) store(r *row, entityType string) (int32, error) {
 	delete(c.labels, i)
 	delete(c.missing, i)
 	if len(c.content) < contentCacheMost {
-		c.content[i] = r.rec
+		kept, err := asStored(r.rec, r.blob)
+		if err != nil {
+			return -1, err
+		}
+		c.content[i] = kept
 	}
 	c.exact[i] = exactValues(r.rec)
 	return i, nil
