@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql/driver"
 	"iter"
-	"slices"
 
 	"github.com/arche-ledger/arche/internal/fault"
 	"github.com/arche-ledger/arche/ledger/duck"
@@ -87,10 +86,8 @@ func (l *Ledger) Events(ctx context.Context, f Filter) iter.Seq2[Event, error] {
 		after := f.After
 		for {
 			var chunk []Event
-			end := int64(0)
-			err := l.use(ctx, func(db *duck.DB, s *state) (err error) {
-				end = s.seq
-				chunk, err = readEvents(ctx, db, after, foldChunk)
+			err := l.use(ctx, func(db *duck.DB, _ *state) (err error) {
+				chunk, err = selectEvents(ctx, db, &f, after)
 				return err
 			})
 			if err != nil {
@@ -98,20 +95,40 @@ func (l *Ledger) Events(ctx context.Context, f Filter) iter.Seq2[Event, error] {
 				return
 			}
 			for _, e := range chunk {
-				if f.match(&e) && !yield(e, nil) {
+				if !yield(e, nil) {
 					return
 				}
 			}
-			after += foldChunk
-			if after >= end {
+			if len(chunk) < eventsChunk {
 				return
 			}
+			after = chunk[len(chunk)-1].seq
 		}
 	}
 }
 
-func (f *Filter) match(e *Event) bool {
-	return (f.Kinds == nil || slices.Contains(f.Kinds, e.kind)) && (f.Subject == "" || f.Subject == e.subject)
+// eventsChunk is how many events Events reads at a time.
+const eventsChunk = 5000
+
+// selectEvents reads the next events that a filter takes.
+func selectEvents(ctx context.Context, db *duck.DB, f *Filter, after int64) ([]Event, error) {
+	where, args := ` WHERE seq > ?`, []any{after}
+	if f.Kinds != nil {
+		where += ` AND kind IN (SELECT unnest(?))`
+		args = append(args, f.Kinds)
+	}
+	if f.Subject != "" {
+		where += ` AND subject = ?`
+		args = append(args, f.Subject)
+	}
+	args = append(args, eventsChunk)
+	var out []Event
+	err := db.Query(ctx, `SELECT `+eventColumns+` FROM events`+where+` ORDER BY seq LIMIT ?`, args, func(v []driver.Value) error {
+		e, err := scanEvent(v)
+		out = append(out, e)
+		return err
+	})
+	return out, err
 }
 
 // Blob returns the bytes stored under an address. Content whose address is a
