@@ -14,7 +14,7 @@ func TestMain(m *testing.M) {
 // TestPromisesInShort runs the short form of each command that tries to break a
 // promise; each fails by itself when one is broken. The long forms run by hand.
 func TestPromisesInShort(t *testing.T) {
-	crash, fault, step := "1", "three", "23"
+	crash, fault, step := "1", "three", "41"
 	if os.Getenv("ARCHE_LONG") != "" {
 		crash, fault, step = "17", "", "1"
 	}

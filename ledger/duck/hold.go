@@ -74,7 +74,8 @@ func Replace(from, to string) error {
 	return syncDir(filepath.Dir(to))
 }
 
-var byteOfLog = regexp.MustCompile(`at byte position (\d+)`)
+// byteOfLog is where the fault of a damaged log says that replay stopped.
+var byteOfLog = regexp.MustCompile(`log is damaged at byte (\d+)`)
 
 // DamagedAt is the byte of the write-ahead log that an opening failed at; ok is
 // false when the error names none.
@@ -82,28 +83,10 @@ func DamagedAt(err error) (at int64, ok bool) {
 	if !errors.Is(err, ErrDamagedLog) {
 		return 0, false
 	}
-	return byteIn(err)
-}
-
-// byteIn looks for the byte in an error and in everything it wraps: an opening
-// that failed joins what closing it said.
-func byteIn(err error) (at int64, ok bool) {
-	if err == nil {
+	m := byteOfLog.FindStringSubmatch(err.Error())
+	if m == nil {
 		return 0, false
 	}
-	if m := byteOfLog.FindStringSubmatch(err.Error()); m != nil {
-		at, err := strconv.ParseInt(m[1], 10, 64)
-		return at, err == nil
-	}
-	switch e := err.(type) {
-	case interface{ Unwrap() error }:
-		return byteIn(e.Unwrap())
-	case interface{ Unwrap() []error }:
-		for _, x := range e.Unwrap() {
-			if at, ok := byteIn(x); ok {
-				return at, true
-			}
-		}
-	}
-	return 0, false
+	at, err = strconv.ParseInt(m[1], 10, 64)
+	return at, err == nil
 }
