@@ -4,15 +4,9 @@ import (
 	"context"
 	"slices"
 
-	"github.com/uber/h3-go/v4"
-
 	"github.com/arche-ledger/arche/internal/fault"
 	"github.com/arche-ledger/arche/internal/text"
 )
-
-// cellResolutions are the sizes of hexagons that near points are looked for in:
-// edges of about 1.4 and 3.7 km.
-var cellResolutions = [2]int{7, 6}
 
 // keyed is what one list offers for finding candidates.
 type keyed struct {
@@ -84,7 +78,7 @@ type blocker struct {
 	a, b   *keyed
 	dedupe bool
 
-	cells [2]map[h3.Cell][]int32 // rows of B by cell
+	cells *cells
 
 	wordRows spans   // rows of B by word
 	countA   []int32 // rows of A by word
@@ -122,7 +116,10 @@ func newBlocker(ctx context.Context, a, b *keyed, words, ids int, dedupe, boundI
 	if err := k.pairUp(ctx); err != nil {
 		return nil, err
 	}
-	k.placeCells()
+	var err error
+	if k.cells, err = newCells(ctx, a, b); err != nil {
+		return nil, err
+	}
 	return k, ctx.Err()
 }
 
@@ -182,19 +179,6 @@ func (o *overFull) note(pairs int64, keys *int) {
 	o.most = max(o.most, pairs)
 }
 
-func (k *blocker) placeCells() {
-	for r, res := range cellResolutions {
-		k.cells[r] = make(map[h3.Cell][]int32)
-		for row, p := range k.b.points {
-			if !p.usable {
-				continue
-			}
-			c := h3.LatLngToCell(h3.NewLatLng(p.lat, p.lon), res)
-			k.cells[r][c] = append(k.cells[r][c], int32(row))
-		}
-	}
-}
-
 // found counts the pairs that each strategy added.
 type found struct{ h3, token, id int64 }
 
@@ -249,18 +233,7 @@ func (s *seeker) take(i int32, rows []int32) {
 
 // nearby takes the rows whose cell touches the cell of row i at either size.
 func (s *seeker) nearby(i int32) int64 {
-	p := s.k.a.points[i]
-	if !p.usable {
-		return 0
-	}
-	for r, res := range cellResolutions {
-		if len(s.k.cells[r]) == 0 {
-			continue
-		}
-		for _, c := range h3.LatLngToCell(h3.NewLatLng(p.lat, p.lon), res).GridDisk(1) {
-			s.take(i, s.k.cells[r][c])
-		}
-	}
+	s.k.cells.near(i, func(rows []int32) { s.take(i, rows) })
 	return int64(len(s.out))
 }
 

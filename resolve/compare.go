@@ -213,7 +213,10 @@ func (r *run) read(ctx context.Context) error {
 		}
 	}
 	r.blocker, err = newBlocker(ctx, a, b, len(r.store.toks.text), len(r.store.keys.text), r.req.Dedupe, r.plan.v2)
-	return err
+	if err != nil {
+		return err
+	}
+	return r.blocker.checkUnbounded(r.req.MaxPairs)
 }
 
 // chunkRows is how many rows of A a worker takes at a time.

@@ -54,6 +54,7 @@ func TestFaults(t *testing.T) {
 		"category":         {resolve.Request{Comparators: spec("kind", "code", "field", "name", "category", "toys")}, "electronics"},
 		"blocking":         {resolve.Request{Entity: "person", Block: "soundex"}, "soundex"},
 		"too many pairs":   {resolve.Request{Comparators: spec("kind", "name", "field", "name"), MaxPairs: -1}, "would score 1 pairs"},
+		"one coordinate":   {resolve.Request{Entity: "place", MaxPairs: -1, A: []*canon.Object{canon.Obj("lat", "6.5", "lon", "3.3")}}, "near coordinates bring 0 pairs"},
 		"admin path":       {resolve.Request{Comparators: spec("kind", "containment", "field", "name")}, "administrative path"},
 		"absent record":    {resolve.Request{Entity: "person", A: []*canon.Object{nil}}, "not an object"},
 		"endless distance": {resolve.Request{Entity: "place", A: []*canon.Object{canon.Obj("lat", "inf", "lon", "1")}}, "not finite"},

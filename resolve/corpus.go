@@ -353,7 +353,7 @@ func (x *corpusIndex) add(c *Corpus, row int32) {
 		c.coordless++
 	} else if p.finite() {
 		for r, res := range cellResolutions {
-			cell := h3.LatLngToCell(h3.NewLatLng(p.lat, p.lon), res)
+			cell := cellOf(p, res)
 			x.cells[r][cell] = append(x.cells[r][cell], row)
 		}
 	}
@@ -369,7 +369,7 @@ func (x *corpusIndex) candidates(ctx context.Context, c *Corpus, a *side) ([]int
 	words, ids := c.store.rowKeys(a, 0)
 	if p := a.points[c.plan.blockPoints][0]; p.usable {
 		for r, res := range cellResolutions {
-			for _, cell := range h3.LatLngToCell(h3.NewLatLng(p.lat, p.lon), res).GridDisk(1) {
+			for _, cell := range cellOf(p, res).GridDisk(1) {
 				x.take(x.cells[r][cell])
 			}
 		}

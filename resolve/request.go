@@ -45,8 +45,9 @@ type Request struct {
 	PackVersion  string          // "" is the default, "0.9"
 	Engine       string          // "" is crosswalk.v1
 
-	// MaxPairs is how many pairs a call without blocking may score; 0 is
-	// DefaultMaxPairs.
+	// MaxPairs is how many pairs a call without blocking may score, or keys
+	// without a bound may bring to one with; 0 is DefaultMaxPairs and
+	// DefaultMaxBlocked.
 	MaxPairs int64
 
 	// Dedupe compares A with itself (B is not given): each pair of different
