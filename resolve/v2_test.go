@@ -1,7 +1,13 @@
 package resolve_test
 
 import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/arche-ledger/arche/internal/canon"
 	"github.com/arche-ledger/arche/resolve"
@@ -24,7 +30,33 @@ func second(t *testing.T, entity string, a, b *canon.Object) *resolve.Edge {
 	return &res.Edges[0]
 }
 
+var update = flag.Bool("update", false, "write the decision ids of the second engine anew")
+
+// The ids of the second engine's decisions are frozen like the first's: a change
+// that moves one is a third engine.
+func checkFrozen(t *testing.T, ids []string) {
+	t.Helper()
+	path := filepath.Join("testdata", "second-engine.txt")
+	got := strings.Join(ids, "\n") + "\n"
+	if *update {
+		if err := os.MkdirAll("testdata", 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil { //nolint:forbidigo // a test's own file
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("decisions moved (-want +got):\n%s", diff)
+	}
+}
+
 func TestSecondEngine(t *testing.T) {
+	var ids []string
 	n := func(s string) canon.Number { return canon.Number(s) }
 	for _, c := range []struct {
 		name, entity string
@@ -61,6 +93,11 @@ func TestSecondEngine(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			e := second(t, c.entity, c.a, c.b)
+			id := "-"
+			if e != nil {
+				id = e.DecisionID
+			}
+			ids = append(ids, c.name+"\t"+id)
 			switch {
 			case e == nil && c.decision != "":
 				t.Fatal("no edge")
@@ -76,6 +113,7 @@ func TestSecondEngine(t *testing.T) {
 			}
 		})
 	}
+	checkFrozen(t, ids)
 }
 
 func TestSecondEngineNames(t *testing.T) {
