@@ -64,9 +64,9 @@ func WriteHTML(w io.Writer, p *Page) error {
 
 // bar geometry, in the units of the drawing's view box.
 const (
-	chartWidth  = 720
-	labelWidth  = 130
-	numberWidth = 70
+	chartWidth  = 480
+	labelWidth  = 120
+	numberWidth = 60
 	barHeight   = 18
 	barGap      = 8
 )
@@ -87,8 +87,11 @@ type bar struct {
 
 type stripe struct {
 	X, Y, Width, Height int
-	Tone, Title         string
+	Tone, Fill, Title   string
 }
+
+// fills are the tones for readers that apply no style sheet to drawings.
+var fills = map[string]string{"": "#4a6fa5", "good": "#2a7e3b", "open": "#b7791f", "bad": "#c0362c"}
 
 // drawing lays the bars out; the longest fills the width.
 func drawing(c *Chart) drawn {
@@ -112,7 +115,7 @@ func drawing(c *Chart) drawn {
 			}
 			end := labelWidth + int((before+s.Values[i])*room/most)
 			width := max(1, end-x)
-			b.Stripes = append(b.Stripes, stripe{x, y, width, barHeight, s.Tone, fmt.Sprintf("%s: %d", s.Name, s.Values[i])})
+			b.Stripes = append(b.Stripes, stripe{x, y, width, barHeight, s.Tone, fills[s.Tone], fmt.Sprintf("%s: %d", s.Name, s.Values[i])})
 			x, before = x+width, before+s.Values[i]
 		}
 		b.EndX = x + 6

@@ -33,7 +33,7 @@ func TestPageIsSelfContained(t *testing.T) {
 			t.Errorf("the page holds %s", bad)
 		}
 	}
-	for _, want := range []string{"Decisions &lt;of&gt;", "&lt;script&gt;alert(1)", "and 2 more", "<p>none</p>", `class="tgood"><title>match: 3</title>`, "</html>\n"} {
+	for _, want := range []string{"Decisions &lt;of&gt;", "&lt;script&gt;alert(1)", "and 2 more", "<p>none</p>", `class="tgood" fill="#2a7e3b"><title>match: 3</title>`, "</html>\n"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page lacks %s", want)
 		}
