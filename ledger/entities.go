@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -16,22 +17,16 @@ func (l *Ledger) Entities(ctx context.Context, entityType string) (*canon.Object
 	err := l.use(ctx, func(db *duck.DB, s *state) error {
 		r := l.reader(ctx, db, s)
 		list := s.entitiesOf(entityType)
-		views := make([]any, 0, len(list))
-		for len(views) < len(list) {
-			n, err := r.prepareEntities(list[len(views):])
+		if err := r.makeEntityViews(s.inLogOrder(list)); err != nil {
+			return err
+		}
+		views := make([]any, len(list))
+		for n, e := range list {
+			v, err := r.entityView(e)
 			if err != nil {
 				return err
 			}
-			for _, e := range list[len(views):][:n] {
-				if len(views)%256 == 255 && ctx.Err() != nil {
-					return ctx.Err()
-				}
-				v, err := r.entityView(e)
-				if err != nil {
-					return err
-				}
-				views = append(views, v)
-			}
+			views[n] = v
 		}
 		out = canon.Obj("count", len(views), "entities", views)
 		return nil
@@ -56,6 +51,37 @@ func (s *state) entitiesOf(entityType string) []int32 {
 		return strings.Compare(a.id, b.id)
 	})
 	return list
+}
+
+// inLogOrder puts entities in the order in which their records came: neighbours
+// then lie together in the log.
+func (s *state) inLogOrder(list []int32) []int32 {
+	order := slices.Clone(list)
+	slices.SortFunc(order, func(x, y int32) int {
+		a, b := s.ents[x].members[0], s.ents[y].members[0]
+		return cmp.Or(cmp.Compare(s.recs[a].seq, s.recs[b].seq), cmp.Compare(x, y))
+	})
+	return order
+}
+
+// makeEntityViews makes the views that are missing, batch by batch.
+func (r *reader) makeEntityViews(list []int32) error {
+	for len(list) > 0 {
+		n, err := r.prepareEntities(list)
+		if err != nil {
+			return err
+		}
+		for i, e := range list[:n] {
+			if i%256 == 255 && r.ctx.Err() != nil {
+				return r.ctx.Err()
+			}
+			if _, err := r.entityView(e); err != nil {
+				return err
+			}
+		}
+		list = list[n:]
+	}
+	return nil
 }
 
 // prepareEntities reads at once what the views of the first entities of a list
