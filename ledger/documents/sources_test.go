@@ -235,3 +235,32 @@ func TestImpliedRoot(t *testing.T) {
 		}
 	}
 }
+
+// TestLostStateFolder: when the project's own ledger is taken away under a
+// running program, the next call begins a new history and goes on.
+func TestLostStateFolder(t *testing.T) {
+	root := project(t, map[string]string{"a.adr.md": "one\n", "settings.json": `{"sync":"none"}`})
+	b, err := documents.Open(documents.Options{Root: root})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	for range 2 {
+		if _, err := b.Update(t.Context(), documents.UpdateRequest{Path: ".archcore/a.adr.md", Status: "draft", Title: "T"}); err != nil {
+			t.Fatal(err)
+		}
+		if versions, err := b.Versions(t.Context(), "a.adr.md"); err != nil || len(versions) == 0 {
+			t.Fatalf("%d versions, %v", len(versions), err)
+		}
+		if err := os.RemoveAll(filepath.Join(root, ".archcore", ".ledger")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := b.List(t.Context(), documents.ListRequest{}); err != nil {
+		t.Fatal(err)
+	}
+	versions, err := b.Versions(t.Context(), "a.adr.md")
+	if err != nil || len(versions) != 1 || versions[0].Actor != "filesystem" {
+		t.Errorf("%+v, %v", versions, err)
+	}
+}

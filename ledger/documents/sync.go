@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -80,13 +81,7 @@ func (b *Base) behind(v *view) bool {
 // running program: its ledger is gone, or another one.
 func (b *Base) forgetLostState() {
 	h := &b.hist
-	var now uint64
-	if f, err := openFolder(filepath.Join(b.root, baseDir)); err == nil {
-		if st, err := f.look(stateDir); err == nil {
-			now = st.ino
-		}
-		f.close()
-	}
+	now := b.stateFolder()
 	if h.loaded && h.stateIno != now {
 		if h.own != nil {
 			_ = h.own.Close() // its file is gone
@@ -95,6 +90,20 @@ func (b *Base) forgetLostState() {
 		h.loaded, h.agreed, h.scope = false, 0, ""
 	}
 	h.stateIno = now
+}
+
+// stateFolder tells one state folder from another; 0 when there is none.
+func (b *Base) stateFolder() uint64 {
+	f, err := openFolder(filepath.Join(b.root, baseDir))
+	if err != nil {
+		return 0
+	}
+	defer f.close()
+	st, err := f.look(stateDir)
+	if err != nil {
+		return 0
+	}
+	return st.ino
 }
 
 // catchUp takes the project's lock and brings the ledger up to the disk. The
@@ -129,6 +138,9 @@ func (b *Base) catchUpLocked(ctx context.Context, s *store) (*view, error) {
 		}
 		err := b.append(ledger.WithActor(ctx, handActor), drafts)
 		if err == nil {
+			if len(drafts) > largeImport {
+				debug.FreeOSMemory() // what the import needed is several times what is kept
+			}
 			break
 		}
 		if !errors.Is(err, errMoved) && !isNotExist(err) || attempt == 2 {
@@ -138,7 +150,7 @@ func (b *Base) catchUpLocked(ctx context.Context, s *store) (*view, error) {
 			return nil, err
 		}
 	}
-	b.forgetLostState() // the folder is there now: remember which
+	b.hist.stateIno = b.stateFolder() // it is there now: remember which
 	b.hist.agreed, b.hist.warned = v.generation, false
 	return v, b.step("caught up")
 }
@@ -150,9 +162,16 @@ type change struct {
 	blob          func() ([]byte, error) // the document's bytes, nil when there are none
 }
 
-// unitBytes is how much content one unit of work carries. Only the first import
-// of a large project is more; its units share one batch.
-const unitBytes = 8 << 20
+// largeImport is from how many changes on memory is given back after them.
+const largeImport = 2000
+
+// unitBytes is how much content one unit of work carries, draftBytes what an
+// event counts beside its content. Only the first import of a large project is
+// more; its units share one batch.
+const (
+	unitBytes  = 2 << 20
+	draftBytes = 512
+)
 
 // append gives the changes one batch id, appends them as one unit of work, and
 // folds what came of it.
@@ -166,7 +185,8 @@ func (b *Base) append(ctx context.Context, changes []change) error {
 			if err != nil {
 				return err
 			}
-			drafts, size, changes = append(drafts, d), size+n, changes[1:]
+			changes[0] = change{} // told: let go of it
+			drafts, size, changes = append(drafts, d), size+n+draftBytes, changes[1:]
 		}
 		if err := b.appendUnit(ctx, drafts); err != nil {
 			return err
