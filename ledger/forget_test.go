@@ -188,3 +188,46 @@ func TestForgetByEntityAndAge(t *testing.T) {
 		}
 	}
 }
+
+// TestForgetDocuments: old stored texts that hold the value go; a current one is
+// named, because its file still says it.
+func TestForgetDocuments(t *testing.T) {
+	l, ctx := suppliers(t), t.Context()
+	put := func(path, text string) string {
+		t.Helper()
+		address := ledger.ContentAddress("doc", []byte(text))
+		_, err := l.Append(ctx, []ledger.Draft{{Kind: "document.written", Subject: "doc:" + path,
+			Body:  canon.Obj("address", address, "size", len(text), "type", "note", "status", nil, "tags", []any{}, "batch", nil, "parse_error", nil, "moved_from", nil),
+			Blobs: []ledger.Blob{{Address: address, Bytes: []byte(text)}}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return address
+	}
+	old := put("a.md", "about "+canary)
+	put("a.md", "about nobody")
+	current := put("b.md", "still "+canary)
+	req := ledger.ForgetRequest{Field: "name", Value: canary, Reason: "asked"}
+	got, err := l.Forget(ctx, req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	docs, _ := got.Value("documents").([]any)
+	left, _ := got.Value("documents_left").([]string)
+	if len(docs) != 1 || docs[0] != old || len(left) != 1 || left[0] != "b.md" {
+		t.Errorf("documents %v, left %v", docs, left)
+	}
+	if _, err := l.Blob(ctx, old); !fault.Is(err, fault.NotFound) {
+		t.Errorf("the old text is there: %v", err)
+	}
+	put("b.md", "nothing")
+	if _, err := l.Forget(ctx, ledger.ForgetRequest{Addresses: []string{current}, Reason: "asked"}); err != nil {
+		t.Fatal(err)
+	}
+	if found := holds(t, l, canary); len(found) > 0 {
+		t.Errorf("the canary is still in %v", found)
+	}
+	if err := l.Verify(ctx, nil); err != nil {
+		t.Errorf("verify: %v", err)
+	}
+}
