@@ -64,6 +64,9 @@ func newNameWords(toks *tokens) (*nameWords, error) {
 
 // extend looks up the words that came since.
 func (w *nameWords) extend() {
+	more := len(w.toks.text) - len(w.group)
+	w.group, w.member = slices.Grow(w.group, more), slices.Grow(w.member, more)
+	w.lead, w.has = slices.Grow(w.lead, more), slices.Grow(w.has, more)
 	for i := len(w.group); i < len(w.toks.text); i++ {
 		g, ok := w.table.key[w.toks.text[i]]
 		if !ok {

@@ -330,6 +330,10 @@ func (s *store) heaviestFirst() []int {
 // grow its tables step by step.
 func (c *column) roomFor(n int) {
 	n = min(n, 1<<13)
+	if !c.spec.norm {
+		const sparse = 4 // other fields are missing, or repeat, in most records
+		n /= sparse
+	}
 	c.index = make(map[string]int32, n)
 	c.blank = make([]bool, 0, n)
 	if c.spec.norm {
