@@ -219,6 +219,9 @@ func (r *runner) columnsOfModel() error {
 			return err
 		}
 		for _, id := range found {
+			if err := r.checkName(id.name); err != nil {
+				return err
+			}
 			if !slices.Contains(r.texts, id.name) && !slices.Contains(r.reals, id.name) {
 				if n == pairNames && strings.Contains(sql, "radians(") {
 					r.reals = append(r.reals, id.name)
@@ -262,6 +265,20 @@ func (r *runner) columnsOfModel() error {
 	}
 	for _, f := range r.texts {
 		r.columns = append(r.columns, column{field: f, shape: r.shapeOf(f)})
+	}
+	return nil
+}
+
+// checkName refuses column names that the database would take for another's: it
+// does not tell capitals from small letters.
+func (r *runner) checkName(name string) error {
+	if strings.EqualFold(quote(name), rowColumn) {
+		return fault.New(fault.Invalid, "the model reads a column %s, which is a name of ours", canon.Repr(name))
+	}
+	for _, other := range append(slices.Clone(r.texts), r.reals...) {
+		if other != name && strings.EqualFold(other, name) {
+			return fault.New(fault.Invalid, "the model reads columns %s and %s, which differ in capitals only", canon.Repr(other), canon.Repr(name))
+		}
 	}
 	return nil
 }

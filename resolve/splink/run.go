@@ -69,9 +69,19 @@ func Run(ctx context.Context, in Input) (*Output, error) {
 		err = cerr
 	}
 	if err != nil {
-		return nil, err
+		return nil, r.blame(err)
 	}
 	return r.out, nil
+}
+
+// blame turns a failure of the database on a given model into the model's. Its
+// text may quote a value, so it is kept back.
+func (r *runner) blame(err error) error {
+	if r.out.Derived || r.ctx.Err() != nil || fault.As(err) != nil {
+		return err
+	}
+	return fault.Wrap(err, fault.Invalid, "the database cannot run a condition or a rule of the model on these lists").
+		WithHint("conditions compare texts, but for coordinates; the functions are DuckDB's")
 }
 
 // runner is one run.

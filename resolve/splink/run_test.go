@@ -244,6 +244,35 @@ func TestRunRefuses(t *testing.T) {
 	}
 }
 
+// Models that read well and cannot run, or read the wrong lists.
+func TestRunRefusesModels(t *testing.T) {
+	a, b := people(30, false)
+	for name, c := range map[string]struct {
+		rule, condition string
+		dedupe          bool
+	}{
+		"type":     {`l."surname" = r."surname"`, `CAST("surname_l" AS INTEGER) = 1`, false},
+		"function": {`l."surname" = r."surname"`, `levenshtein("surname_l") = 1`, false},
+		"capitals": {`l."Surname" = r."Surname"`, `"surname_l" = "surname_r"`, false},
+		"row":      {`l."__row" = r."__row"`, `"surname_l" = "surname_r"`, false},
+		"dedupe":   {`l."surname" = r."surname"`, `"surname_l" = "surname_r"`, true},
+	} {
+		text := fmt.Sprintf(`{"link_type":"link_only","probability_two_random_records_match":0.1,"blocking_rules_to_generate_predictions":[%q],
+			"comparisons":[{"output_column_name":"x","comparison_levels":[{"sql_condition":%q,"m_probability":0.9,"u_probability":0.1},{"sql_condition":"ELSE","m_probability":0.1,"u_probability":0.9}]}]}`, c.rule, c.condition)
+		model, err := splink.ReadModel([]byte(text))
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		_, err = splink.Run(t.Context(), splink.Input{A: a, B: b, Dedupe: c.dedupe, Entity: "person", Comparators: person, Model: model, Open: open(1)})
+		f := fault.As(err)
+		if f == nil || f.Kind != fault.Invalid {
+			t.Errorf("%s: %v, want a refusal", name, err)
+		} else if surname := a[0].Value("surname").(string); strings.Contains(f.Message+f.Hint, surname) {
+			t.Errorf("%s: the refusal quotes a value: %v", name, err)
+		}
+	}
+}
+
 func TestRunStops(t *testing.T) {
 	a, b := people(300, false)
 	ctx, cancel := context.WithCancel(t.Context())
