@@ -186,10 +186,10 @@ func lenientBase64(s string) ([]byte, error) {
 	switch {
 	case len(kept)%4 == 1:
 		//nolint:staticcheck // a wire string: verifiers compare it
-		return nil, fmt.Errorf("Invalid base64-encoded string: number of data characters (%d) cannot be 1 more than a multiple of 4", len(kept))
+		return nil, fault.New(fault.Invalid, "Invalid base64-encoded string: number of data characters (%d) cannot be 1 more than a multiple of 4", len(kept))
 	case len(kept)%4 != 0 && len(s) > 0 && paddedLen(s) < paddedLen(string(kept)):
 		//nolint:staticcheck // a wire string: verifiers compare it
-		return nil, errors.New("Incorrect padding")
+		return nil, fault.New(fault.Invalid, "Incorrect padding")
 	}
 	return base64.RawURLEncoding.DecodeString(string(kept))
 }

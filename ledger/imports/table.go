@@ -94,7 +94,7 @@ func readStdin(ctx context.Context, format string, stdin io.Reader) (*Table, err
 	}
 	defer os.RemoveAll(dir)
 	path := filepath.Join(dir, "table")
-	if err := os.WriteFile(path, data, 0o600); err != nil {
+	if err := spool(path, data); err != nil {
 		return nil, err
 	}
 	switch format {
@@ -108,6 +108,17 @@ func readStdin(ctx context.Context, format string, stdin io.Reader) (*Table, err
 		return t, err
 	}
 	return nil, fault.New(fault.Invalid, "no table format %q", format).WithHint("formats are csv, tsv, json, jsonl, parquet")
+}
+
+// spool puts bytes where DuckDB can read them for a moment; nothing needs them
+// to be durable.
+func spool(path string, data []byte) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	return errors.Join(err, f.Close())
 }
 
 // peek returns the first bytes of a file.
