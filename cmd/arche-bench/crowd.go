@@ -40,13 +40,7 @@ type crowd struct {
 func newCrowd() *crowd {
 	c := &crowd{t: seedInt(7)}
 	syllables := strings.Fields(crowdSyllables)
-	word := func(k int) string {
-		s := ""
-		for range k {
-			s += choice(c.t, syllables)
-		}
-		return s
-	}
+	word := func(k int) string { return c.t.wordOf(syllables, k) }
 	for i := range 3000 {
 		c.given = append(c.given, word(2+i%2))
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"flag"
 	"fmt"
 	"io"
@@ -78,49 +77,46 @@ func writeSpaced(path string, list []any) (err error) {
 			err = cerr
 		}
 	}()
-	w := bufio.NewWriter(f)
-	if err := spaced(w, list); err != nil {
+	b, err := spaced(nil, list)
+	if err != nil {
 		return err
 	}
-	return w.Flush()
+	_, err = f.Write(b)
+	return err
 }
 
-func spaced(w *bufio.Writer, v any) error {
+// spaced appends a value with the keys in their own order.
+func spaced(b []byte, v any) ([]byte, error) {
+	var err error
 	switch x := v.(type) {
 	case []any:
-		w.WriteByte('[')
+		b = append(b, '[')
 		for i, e := range x {
 			if i > 0 {
-				w.WriteString(", ")
+				b = append(b, ", "...)
 			}
-			if err := spaced(w, e); err != nil {
-				return err
+			if b, err = spaced(b, e); err != nil {
+				return nil, err
 			}
 		}
-		w.WriteByte(']')
+		return append(b, ']'), nil
 	case *canon.Object:
-		w.WriteByte('{')
+		b = append(b, '{')
 		first := true
 		for k, e := range x.All() {
 			if !first {
-				w.WriteString(", ")
+				b = append(b, ", "...)
 			}
 			first = false
-			if err := spaced(w, k); err != nil {
-				return err
+			if b, err = spaced(b, k); err != nil {
+				return nil, err
 			}
-			w.WriteString(": ")
-			if err := spaced(w, e); err != nil {
-				return err
+			if b, err = spaced(append(b, ": "...), e); err != nil {
+				return nil, err
 			}
 		}
-		w.WriteByte('}')
-	default:
-		b, err := canon.Compact(v)
-		if err != nil {
-			return err
-		}
-		w.Write(b)
+		return append(b, '}'), nil
 	}
-	return nil
+	c, err := canon.Compact(v)
+	return append(b, c...), err
 }

@@ -5,6 +5,7 @@ import (
 	"math/big"
 	"math/bits"
 	"slices"
+	"strings"
 )
 
 // twister draws the numbers that Python's random module draws, so that the
@@ -119,6 +120,15 @@ func (t *twister) between(lo, hi int) int { return lo + t.below(hi-lo+1) }
 func (t *twister) uniform(lo, hi float64) float64 { return lo + float64((hi-lo)*t.random()) }
 
 func choice[T any](t *twister, from []T) T { return from[t.below(len(from))] }
+
+// wordOf is a word of n syllables.
+func (t *twister) wordOf(syllables []string, n int) string {
+	var b strings.Builder
+	for range n {
+		b.WriteString(choice(t, syllables))
+	}
+	return b.String()
+}
 
 // letter is one byte of s as text.
 func (t *twister) letter(s string) string {

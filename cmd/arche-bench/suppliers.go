@@ -27,11 +27,7 @@ func newSuppliers(seed int64) *suppliers {
 
 func (s *suppliers) word() string {
 	n := choice(s.t, []int{3, 4})
-	w := ""
-	for range n {
-		w += choice(s.t, s.syllables)
-	}
-	return capitalise(w)
+	return capitalise(s.t.wordOf(s.syllables, n))
 }
 
 func (s *suppliers) name(i int) string {

@@ -21,7 +21,7 @@ const (
 // or loops.
 var allowedWords = func() map[string]bool {
 	out := make(map[string]bool)
-	for _, w := range strings.Fields(`
+	for w := range strings.FieldsSeq(`
 		and or not is null case when then else end as between in like true false
 		varchar double float float8 integer int bigint date timestamp
 		jaro_winkler_similarity jaro_similarity jaccard levenshtein damerau_levenshtein hamming
