@@ -67,6 +67,11 @@ type soak struct {
 // soakSample is what is watched.
 type soakSample struct{ rss, goroutines, files int }
 
+// most is the larger of each.
+func (s soakSample) most(o soakSample) soakSample {
+	return soakSample{max(s.rss, o.rss), max(s.goroutines, o.goroutines), max(s.files, o.files)}
+}
+
 func sampleSelf() soakSample {
 	s := soakSample{goroutines: runtime.NumGoroutine()}
 	if entries, err := os.ReadDir("/proc/self/fd"); err == nil {
@@ -87,7 +92,6 @@ func sampleSelf() soakSample {
 func (s *soak) run(length, warm time.Duration, growth float64, ceiling int) error {
 	start := time.Now()
 	var base, top, last soakSample
-	based := false
 	fmt.Fprintf(s.out, "| s | calls | openings | events | MB resident | goroutines | open files |\n|---|---|---|---|---|---|---|\n")
 	for next := time.Duration(0); ; {
 		at := time.Since(start)
@@ -99,11 +103,10 @@ func (s *soak) run(length, warm time.Duration, growth float64, ceiling int) erro
 			last = sampleSelf()
 			fmt.Fprintf(s.out, "| %.0f | %d | %d | %d | %d | %d | %d |\n", at.Seconds(), s.calls, s.opens, seq, last.rss, last.goroutines, last.files)
 			next += max(length/12, time.Second)
-			if at >= warm {
-				if !based {
-					base, based = last, true
-				}
-				top = soakSample{max(top.rss, last.rss), max(top.goroutines, last.goroutines), max(top.files, last.files)}
+			if at < warm {
+				base = base.most(last)
+			} else {
+				top = top.most(last)
 			}
 		}
 		if at >= length {
@@ -117,8 +120,8 @@ func (s *soak) run(length, warm time.Duration, growth float64, ceiling int) erro
 		return err
 	}
 	share := float64(top.rss-base.rss) / float64(max(1, base.rss))
-	fmt.Fprintf(s.out, "\nafter the warm-up the resident size grew by %.1f %% at most; goroutines %d to %d, open files %d to %d\n",
-		100*share, base.goroutines, top.goroutines, base.files, top.files)
+	fmt.Fprintf(s.out, "\nafter the warm-up the resident size was %d MB at most, %d before (%+.1f %%); goroutines %d and %d, open files %d and %d\n",
+		top.rss, base.rss, 100*share, base.goroutines, top.goroutines, base.files, top.files)
 	switch {
 	case share > growth:
 		return fmt.Errorf("the resident size grew by more than %.0f %%", 100*growth)
