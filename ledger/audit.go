@@ -248,7 +248,7 @@ func (a *auditor) planResolve(r *reader, g *auditGroup, rr *runRecord) error {
 	}
 	list, idx, err := r.recordsOf(entries)
 	if err != nil || len(list) != 1 {
-		return errors0(err, rr)
+		return noNewcomer(err, rr)
 	}
 	if _, err := r.need(idx[0]); err != nil {
 		return err

@@ -11,7 +11,7 @@ import (
 // entity is a component of records that at least one decision holds together.
 type entity struct {
 	id      string
-	typ     uint16
+	typ     word
 	fa, fb  int32 // the founding pair, sides kept
 	born    int64 // time of the unit that made it, microseconds
 	first   int64 // earliest first link of its members

@@ -15,7 +15,7 @@ type corpus struct {
 }
 
 // corpusOf brings the index of a type up to all its stored records.
-func (r *reader) corpusOf(key corpusKey, typ uint16) (*corpus, error) {
+func (r *reader) corpusOf(key corpusKey, typ word) (*corpus, error) {
 	c := r.l.cache.corpora[key]
 	if c == nil {
 		index, err := resolve.NewCorpus(key.entity, key.packVersion, key.engine)
@@ -56,7 +56,7 @@ func (r *reader) extend(c *corpus, list []int32) error {
 }
 
 // list is the run's list of the records that are in the index.
-func (r *reader) corpusList(c *corpus, typ uint16) runList {
+func (r *reader) corpusList(c *corpus, typ word) runList {
 	if len(c.erased) == 0 {
 		return r.s.everyRecord(typ, c.n)
 	}

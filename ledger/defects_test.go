@@ -31,7 +31,7 @@ var seeded = []struct{ name, file, old, new, pkg, test string }{
 	{"reading starts one event early", "ledger/catchup.go", `WHERE seq > ? AND seq <= ? ORDER BY seq`, `WHERE seq >= ? AND seq <= ? ORDER BY seq`, "./ledger", "TestReopenedLedgerAnswersTheSame|TestChicagoLists"},
 	{"a repeat appends", "ledger/record_decision.go", `case c.same == same, s.live(current) && c.link:`, `case false:`, "./ledger", "TestRepeatAppendsNothing"},
 	{"a decision supersedes itself", "ledger/decision.go", `id != r.s.publicID(i) {`, `id != "" {`, "./ledger", "TestBetterThanTheReference"},
-	{"contradicting links hold", "ledger/record.go", `			return true, nil
+	{"contradicting links hold", "ledger/exact.go", `			return true, nil
 		}
 	}
 	return false, nil`, `			return false, nil

@@ -39,7 +39,7 @@ func TestEveryFaultLeavesTheLedgerWhole(t *testing.T) {
 		{"fatal", errors.New("FATAL Error: Failed to create checkpoint because of error: No space left on device")},
 	} {
 		t.Run(x.name, func(t *testing.T) {
-			hits, stride := 0, 3
+			hits, stride := 0, 5
 			if long() {
 				stride = 1
 			}
@@ -64,7 +64,7 @@ func TestEveryFaultLeavesTheLedgerWhole(t *testing.T) {
 				}
 				hits++
 			}
-			if hits < 15 {
+			if hits < 8 {
 				t.Errorf("only %d operations were failed", hits)
 			}
 		})

@@ -324,7 +324,7 @@ func (h *history) checkEnd() {
 // increment, every decision replays to its own id, none supersedes itself, no
 // evidence is lost, entity ids stay under growth, path and entities agree.
 func TestRandomHistories(t *testing.T) {
-	checks(t, "12", "500")
+	checks(t, "8", "500")
 	steps := 25
 	if long() {
 		steps = 200

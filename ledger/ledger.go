@@ -50,6 +50,7 @@ type Ledger struct {
 	state    *state     // nil when it must be folded again
 	cache    cache
 	tree     *proof.Tree // over the links of the log, when checkpoints are made
+	prepared bool        // this process has seen the file to be a ledger
 	verified int64       // logs of up to this many events are folded and checked at opening
 	glimpse  int64       // logs of so many events are glimpsed for a first answer
 	fresh    bool        // the file was opened since the last unit: others may have appended

@@ -264,7 +264,7 @@ func (f *loader) decision(seq int64, run int32, v []driver.Value) error {
 	if !ok1 || !ok2 || !ok3 || !ok4 || !ok5 {
 		return altered("the decisions row of event %d does not fit its event", seq)
 	}
-	text := func(n int) uint16 { t, _ := v[n].(string); return s.words.put(t) }
+	text := func(n int) word { t, _ := v[n].(string); return s.words.put(t) }
 	i := int32(len(s.decs)) //nolint:gosec // bounded by the number of events
 	prefix, public := s.publicAddress(id, true)
 	d := decision{

@@ -206,7 +206,6 @@ func (u *unit) store(r *row, entityType string) (int32, error) {
 	i = s.lookupRecord(r.id)
 	c := &u.l.cache
 	delete(c.labels, i)
-	delete(c.missing, i)
 	if len(c.content) < contentCacheMost {
 		kept, err := asStored(r.rec, r.blob)
 		if err != nil {
@@ -293,12 +292,12 @@ func (l *runList) entry() (entry any, blobs []Blob, err error) {
 // everyRecord is the list of all records of a type in stored order, named by
 // their number and a running digest of their ids instead of their ids: a
 // resolve against ten thousand records would else write them all down again.
-func (s *state) everyRecord(typ uint16, n int) runList {
+func (s *state) everyRecord(typ word, n int) runList {
 	return runList{all: canon.Obj("every", s.words.get(typ), "count", n, "digest", s.digestOf(typ, n))}
 }
 
 // digestOf is the digest of the first n record ids of a type.
-func (s *state) digestOf(typ uint16, n int) string {
+func (s *state) digestOf(typ word, n int) string {
 	d := s.digest[typ]
 	if d.n > n {
 		d = running{}

@@ -131,7 +131,7 @@ func (r *reader) planResolve(p *replayPlan, rr *runRecord) error {
 	}
 	list, idx, err := r.recordsOf(entries)
 	if err != nil || len(list) != 1 {
-		return errors0(err, rr)
+		return noNewcomer(err, rr)
 	}
 	if _, err := r.need(idx[0]); err != nil {
 		return err
@@ -156,7 +156,8 @@ func (r *reader) planResolve(p *replayPlan, rr *runRecord) error {
 	return nil
 }
 
-func errors0(err error, rr *runRecord) error {
+// noNewcomer is what is wrong with a resolve whose list does not hold one record.
+func noNewcomer(err error, rr *runRecord) error {
 	if err != nil {
 		return err
 	}

@@ -54,6 +54,17 @@ var projections = []string{"records", "decisions", "members"}
 // ledger. Tables are made while nothing else is in the write-ahead log, and
 // checkpointed at once.
 func (l *Ledger) prepareFile(ctx context.Context, db *duck.DB) error {
+	if l.prepared { // seen by this process before: its format is all that is asked again
+		if err := checkFormat(ctx, db); err == nil || fault.As(err) != nil {
+			return err
+		}
+	}
+	err := l.lookAtFile(ctx, db)
+	l.prepared = err == nil
+	return err
+}
+
+func (l *Ledger) lookAtFile(ctx context.Context, db *duck.DB) error {
 	var tables int64
 	var meta bool
 	err := db.Query(ctx, `SELECT count(*), coalesce(bool_or(table_name = 'meta'), false), coalesce(bool_or(table_name = 'events'), false)

@@ -21,8 +21,8 @@ type state struct {
 	words  interner
 	recs   []record
 	recIdx map[address]int32
-	byType map[uint16][]int32 // records of a type in stored order
-	digest map[uint16]running // running digest of byType's record ids
+	byType map[word][]int32 // records of a type in stored order
+	digest map[word]running // running digest of byType's record ids
 
 	decs    []decision
 	foreign map[address]string
@@ -66,8 +66,8 @@ type record struct {
 	first    int64 // 2*seq (+1 for side b) of its first linking event; 0 none
 	decs     []int32
 	ent      int32
-	typ      uint16
-	labelKey uint16 // id field of its list; 0 = the label is the address
+	typ      word
+	labelKey word // id field of its list; 0 = the label is the address
 	erased   bool
 }
 
@@ -84,24 +84,23 @@ type decision struct {
 	run      int32
 	nextPub  int32 // next decision with the same public id
 	lastPub  int32 // last one, kept at the first
-	prefix   uint16
-	verb     uint16
-	identity uint16
-	action   uint16
-	withheld uint16
+	prefix   word
+	verb     word
+	identity word
+	action   word
+	withheld word
 	link     bool
 }
 
 type run struct {
 	id   address
 	seq  int64
-	verb uint16
+	verb word
 }
 
 type other struct {
-	seq      int64
-	event    string
-	replaced bool
+	seq   int64
+	event string
 }
 
 // running is a digest over the first n records of a type.
@@ -131,7 +130,7 @@ type operatorEdge struct {
 func newState() *state {
 	return &state{
 		link: zeroLink, words: newInterner(),
-		recIdx: map[address]int32{}, byType: map[uint16][]int32{}, digest: map[uint16]running{},
+		recIdx: map[address]int32{}, byType: map[word][]int32{}, digest: map[word]running{},
 		foreign: map[address]string{},
 		runIdx:  map[address]int32{}, others: map[string]other{},
 		chainOf: map[int32]int32{}, versions: map[int32][]int32{},
@@ -140,25 +139,28 @@ func newState() *state {
 	}
 }
 
+// word is the place of a text in an interner.
+type word uint32
+
 // interner keeps the few texts that repeat: types, verbs, field names.
 type interner struct {
 	texts []string
-	index map[string]uint16
+	index map[string]word
 }
 
-func newInterner() interner { return interner{texts: []string{""}, index: map[string]uint16{"": 0}} }
+func newInterner() interner { return interner{texts: []string{""}, index: map[string]word{"": 0}} }
 
-func (t *interner) put(s string) uint16 {
+func (t *interner) put(s string) word {
 	if n, ok := t.index[s]; ok {
 		return n
 	}
-	n := uint16(len(t.texts)) //nolint:gosec // a ledger has few types, verbs and id fields
+	n := word(len(t.texts)) //nolint:gosec // memory ends first
 	t.texts = append(t.texts, s)
 	t.index[s] = n
 	return n
 }
 
-func (t *interner) get(n uint16) string { return t.texts[n] }
+func (t *interner) get(n word) string { return t.texts[n] }
 
 // parseAddress reads "prefix:algorithm:hex" with a known prefix.
 func parseAddress(text, prefix string) (address, bool) {
@@ -191,7 +193,7 @@ func (s *state) lookupRecord(id string) int32 {
 
 // publicAddress splits a public decision id into its prefix and hash. Ids of
 // another form are kept whole beside their hash.
-func (s *state) publicAddress(id string, keep bool) (prefix uint16, a address) {
+func (s *state) publicAddress(id string, keep bool) (prefix word, a address) {
 	if i := strings.LastIndexByte(id, ':'); i > 0 {
 		if a, ok := parseAddress(id, id[:i+1]); ok {
 			return s.words.put(id[:i+1]), a

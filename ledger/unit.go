@@ -92,8 +92,7 @@ func (u *unit) add(kind, subject, supersedes string, body []byte, folded any) (*
 	return &e, u.s.apply(&e, folded)
 }
 
-// blob stores content with the event that was added last (or comes next, when
-// next is set).
+// blob stores content with the event that was added last.
 func (u *unit) blob(address string, data []byte) {
 	u.blobs = append(u.blobs, []driver.Value{address, data, u.seq})
 }
