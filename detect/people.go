@@ -62,7 +62,7 @@ func (w *walk) between(limit int) {
 func (w *walk) extendRight(limit int) {
 	for n := 0; n < 2 && w.i < len(w.atoms) && w.extends(w.i, w.out[len(w.out)-1].e); n++ {
 		t := w.tokenAt(w.i)
-		if t.e > limit {
+		if t.e > limit || w.street(w.i) {
 			return
 		}
 		w.out = append(w.out, nameHit{t.s, t.e, extendedConf})
@@ -79,10 +79,28 @@ func (x *lexed) extendLeft(out []nameHit, h nameHit, i int) []nameHit {
 	if len(out) > 0 && out[len(out)-1].e > int(a.s) || !x.oneSpace(int(a.e), h.s) || !x.nameShaped(i-1) {
 		return out
 	}
-	if x.alnumBefore(int(a.s)) || a.s > 0 && joinsBefore(x.s, int(a.s)) {
+	if x.alnumBefore(int(a.s)) || a.s > 0 && joinsBefore(x.s, int(a.s)) || x.street(i) {
 		return out
 	}
 	return append(out, nameHit{s: int(a.s), e: int(a.e), conf: extendedConf})
+}
+
+// streetWords is how many words a street may be named by, the suffix aside.
+const streetWords = 4
+
+// street tells whether the capitalised words from atom i on end in a street
+// suffix: they name a street then, and the address says so.
+func (x *lexed) street(i int) bool {
+	for k := i; k+1 < len(x.atoms) && k < i+streetWords; k++ {
+		a, b := x.atoms[k], x.atoms[k+1]
+		if b.caps&capFirst == 0 || !x.oneSpace(int(a.e), int(b.s)) {
+			return false
+		}
+		if x.has(b, rSuffix) {
+			return true
+		}
+	}
+	return false
 }
 
 func joinsBefore(s string, p int) bool { return s[p-1] == '\'' || s[p-1] == '-' || s[p-1] == '@' }
