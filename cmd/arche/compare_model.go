@@ -1,10 +1,12 @@
 package main
 
 import (
+	"io"
 	"os"
 
 	"github.com/arche-ledger/arche/internal/fault"
 	"github.com/arche-ledger/arche/ledger"
+	"github.com/arche-ledger/arche/ledger/export"
 	"github.com/arche-ledger/arche/resolve"
 )
 
@@ -31,8 +33,12 @@ func (a *app) saveModel(f compareFlags, result *resolve.Result) error {
 	if f.saveModel == "" {
 		return nil
 	}
-	if err := os.WriteFile(f.saveModel, append(result.Model, '\n'), 0o600); err != nil {
-		return fault.Wrap(err, fault.Invalid, "%s cannot be written", f.saveModel)
+	err := export.ReplaceFile(f.saveModel, func(w io.Writer) error {
+		_, err := w.Write(append(result.Model, '\n'))
+		return err
+	})
+	if err != nil {
+		return err
 	}
 	a.notef("wrote the model to %s\n", f.saveModel)
 	return nil

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -55,7 +56,7 @@ func newReviewExport(a *app) *cobra.Command {
 			}
 			columns := reviewColumns
 			if reveal {
-				columns = append(columns[:len(columns):len(columns)],
+				columns = append(slices.Clip(columns),
 					export.Column{Name: "values_a", Type: export.JSON}, export.Column{Name: "values_b", Type: export.JSON})
 			}
 			n, err := export.WriteTable(cmd.Context(), out, format, columns, caseRows(answer))

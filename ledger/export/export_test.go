@@ -182,7 +182,7 @@ func TestFiltersAndReveal(t *testing.T) {
 	if err != nil || city != canary || !m.Filter.Reveal {
 		t.Errorf("revealed %q, %v", city, err)
 	}
-	var after export.Request = request("events", "jsonl", filepath.Join(t.TempDir(), "x"), t)
+	after := request("events", "jsonl", filepath.Join(t.TempDir(), "x"), t)
 	after.After, after.Until = 2, 5
 	if m, err := export.Write(t.Context(), l, after); err != nil || m.Count != 3 {
 		t.Errorf("events 3 to 5: %v, %v", m, err)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -95,7 +96,7 @@ func eachRow(ctx context.Context, dir, table string, take func(*publishedRow) er
 		return err
 	}
 	for _, c := range publishedTables[table] {
-		if len(t.Rows) > 0 && !contains(t.Columns, c) {
+		if len(t.Rows) > 0 && !slices.Contains(t.Columns, c) {
 			return fault.New(fault.Invalid, "%s has no column %q, so it is not a table of the published ledger", name, c)
 		}
 	}
@@ -105,15 +106,6 @@ func eachRow(ctx context.Context, dir, table string, take func(*publishedRow) er
 		}
 	}
 	return nil
-}
-
-func contains(list []string, s string) bool {
-	for _, x := range list {
-		if x == s {
-			return true
-		}
-	}
-	return false
 }
 
 // publishedRow reads the values of a row and keeps the first thing that is wrong.
