@@ -56,21 +56,55 @@ func (o *observation) run() (*canon.Object, error) {
 	if err != nil {
 		return nil, err
 	}
+	again, err := o.open()
+	if err != nil {
+		return nil, err
+	}
 	var made []int32
-	o.to = o.from
-	if version.id != s.recordID(o.from) {
-		again, err := o.open()
-		if err != nil {
-			return nil, err
-		}
+	if version.id == s.recordID(o.from) {
+		o.to = o.from
+		made, err = o.confirm(again, fields)
+	} else {
 		if o.to, err = o.u.store(&version, entityType); err != nil {
 			return nil, err
 		}
-		if made, err = o.decideAgain(again, fields); err != nil {
+		made, err = o.decideAgain(again, fields)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return o.answer(fields, made)
+}
+
+// confirm handles evidence that says what was known: decisions of batches are
+// made again as pairs, those that an observation made stand.
+func (o *observation) confirm(again []pending, fields []string) ([]int32, error) {
+	var batches []pending
+	for _, p := range again {
+		if !o.u.s.observed(p.i) {
+			batches = append(batches, p)
+		}
+	}
+	var made []int32
+	if len(batches) > 0 {
+		var err error
+		if made, err = o.decideAgain(batches, fields); err != nil {
 			return nil, err
 		}
 	}
-	return o.answer(fields, made)
+	out := make([]int32, len(again))
+	for n, p := range again {
+		if out[n] = p.i; !o.u.s.observed(p.i) {
+			out[n], made = made[0], made[1:]
+		}
+	}
+	return out, nil
+}
+
+// observed reports whether an observation made a decision.
+func (s *state) observed(i int32) bool {
+	run := s.decs[i].run
+	return run >= 0 && s.words.get(s.runs[run].verb) == "observe"
 }
 
 // merge lays the evidence that is not blank over the newest version.
@@ -123,7 +157,7 @@ func (o *observation) open() ([]pending, error) {
 		req := resolve.PairRequest{
 			Entity: s.words.get(s.recs[o.from].typ), PackVersion: o.u.l.opts.PackVersion, Engine: o.u.l.opts.Engine,
 		}
-		if s.words.get(s.runs[s.decs[i].run].verb) == "observe" {
+		if s.observed(i) {
 			req = rr.pairRequest()
 		}
 		out = append(out, pending{i, req})
@@ -139,7 +173,7 @@ func (s *state) batchesForward(list []int32) {
 		for end < len(list) && s.decs[list[end]].run == run {
 			end++
 		}
-		if run >= 0 && s.words.get(s.runs[run].verb) != "observe" {
+		if run >= 0 && !s.observed(list[start]) {
 			slices.Reverse(list[start:end])
 		}
 		start = end

@@ -95,3 +95,65 @@ func TestObserveKeepsTheOrderOfABatch(t *testing.T) {
 		t.Errorf("decisions made again (-want +got):\n%s", diff)
 	}
 }
+
+// TestObserveWhatIsKnown holds that evidence without news makes a batch's
+// decision again as a pair, once, and stores nothing more.
+func TestObserveWhatIsKnown(t *testing.T) {
+	ctx := context.Background()
+	l := open(t, filePath(t), ledger.Options{})
+	res, err := l.Compare(ctx, reviewed(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := l.Decision(ctx, res.Edges[0].DecisionID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var answers []*canon.Object
+	counts := make([]int, 3)
+	for n := range counts {
+		out, err := l.Observe(ctx, d.Value("record_a").(string), canon.Obj("name", "Central Cooperative Society"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range l.Events(ctx, ledger.Filter{}) {
+			counts[n]++
+		}
+		made := out.Value("decisions").([]any)
+		if len(made) != 1 || out.Has("new_record_id") || out.Value("open_cases") != 1 {
+			t.Fatalf("observation %d: %d decisions, %v open cases, new version %v", n, len(made), out.Value("open_cases"), out.Has("new_record_id"))
+		}
+		answers = append(answers, made[0].(*canon.Object))
+	}
+	if got := answers[0].Value("supersedes"); got != res.Edges[0].DecisionID {
+		t.Errorf("it supersedes %v, want the decision of the batch", got)
+	}
+	if counts[0] != counts[1] || counts[1] != counts[2] {
+		t.Errorf("events after each observation: %v, want no more after the first", counts)
+	}
+	if a, b := answers[0].Value("decision_id"), answers[2].Value("decision_id"); a != b {
+		t.Errorf("decisions %v and %v, want the same one", a, b)
+	}
+}
+
+// TestLabelOfEqualRows holds that of equal rows without ids the last one names
+// their record.
+func TestLabelOfEqualRows(t *testing.T) {
+	ctx := context.Background()
+	l := open(t, filePath(t), ledger.Options{})
+	mills := canon.Obj("name", "Zentari Mills Ltd")
+	res, err := l.Compare(ctx, resolve.Request{
+		Entity: "organisation", Threshold: resolve.DefaultThreshold, IDField: "id",
+		A: []*canon.Object{mills, canon.Obj("name", "Harmuko Foods"), mills}, B: []*canon.Object{canon.Obj("id", "b", "name", "Zentari Mills")},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := l.Decision(ctx, res.Edges[0].DecisionID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := d.Value("records").([]any)[0].(*canon.Object).Value("label"); got != "2" {
+		t.Errorf("label %v, want 2", got)
+	}
+}
