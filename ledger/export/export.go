@@ -44,21 +44,46 @@ type source struct {
 	order   string
 	seq     string // column that since and until compare with
 	entity  string // column with the entity type, "" none
-	values  bool   // has record_a and record_b whose values can be revealed
+	reveal  *revealing
+}
+
+// revealing is what --reveal adds to the rows of a subject.
+type revealing struct {
+	columns []Column
+	list    string // expressions
+	join    string
+}
+
+const onceEach = " LEFT JOIN (SELECT address, any_value(bytes) AS bytes FROM blobs GROUP BY address) "
+
+// pairValues are the contents of the two records of a row.
+var pairValues = &revealing{
+	columns: []Column{{"values_a", JSON}, {"values_b", JSON}},
+	list:    "decode(a.bytes)::JSON AS values_a, decode(b.bytes)::JSON AS values_b",
+	join:    onceEach + "a ON a.address = t.record_a" + onceEach + "b ON b.address = t.record_b",
+}
+
+// eventContents are the contents stored with an event, in base64: with them the
+// log can be made again from the export.
+var eventContents = &revealing{
+	columns: []Column{{"contents", JSON}},
+	list:    "to_json(c.contents) AS contents",
+	join: " LEFT JOIN (SELECT seq, list({'address': address, 'bytes': base64(bytes)} ORDER BY address) AS contents" +
+		" FROM blobs GROUP BY seq) c ON c.seq = t.seq",
 }
 
 var sources = map[string]source{
-	"decisions": {view: "v_decision", order: "seq", seq: "seq", entity: "entity_type", values: true, columns: []Column{
+	"decisions": {view: "v_decision", order: "seq", seq: "seq", entity: "entity_type", reveal: pairValues, columns: []Column{
 		{"decision_id", Text}, {"record_a", Text}, {"record_b", Text}, {"entity_type", Text}, {"verb", Text}, {"identity", Text},
 		{"action", Text}, {"score", Float}, {"explanation", Text}, {"factors", JSON}, {"evidence", JSON}, {"pins", JSON}, {"engine", Text},
 		{"links", Boolean}, {"withheld", Text}, {"live", Boolean}, {"supersedes", Text}, {"superseded_by", Text}, {"operator_verdict", Text},
 		{"run_id", Text}, {"actor", Text}, {"recorded_at", Time}, {"event_id", Text}, {"seq", Integer}}},
-	"events": {view: "v_event", order: "seq, log", seq: "seq", columns: []Column{
+	"events": {view: "v_event", order: "seq, log", seq: "seq", reveal: eventContents, columns: []Column{
 		{"log", Text}, {"seq", Integer}, {"id", Text}, {"kind", Text}, {"subject", Text}, {"supersedes", Text}, {"actor", Text},
 		{"recorded_at", Time}, {"body", JSON}, {"link", Text}, {"v", Integer}}},
 	"entities": {view: "v_entity", order: "size DESC, entity_id", seq: "changed_seq", entity: "entity_type", columns: []Column{
 		{"entity_id", Text}, {"entity_type", Text}, {"size", Integer}, {"records", JSON}, {"changed_seq", Integer}}},
-	"cases": {view: "v_case", order: "seq", seq: "seq", entity: "entity_type", values: true, columns: []Column{
+	"cases": {view: "v_case", order: "seq", seq: "seq", entity: "entity_type", reveal: pairValues, columns: []Column{
 		{"decision_id", Text}, {"record_a", Text}, {"record_b", Text}, {"entity_type", Text}, {"score", Float}, {"explanation", Text},
 		{"factors", JSON}, {"actor", Text}, {"recorded_at", Time}, {"seq", Integer}}},
 	"documents": {view: "v_document", order: "path, seq", seq: "seq", columns: []Column{
@@ -84,8 +109,8 @@ func Write(ctx context.Context, l *ledger.Ledger, req Request) (*Manifest, error
 		return nil, fault.New(fault.Invalid, "a DSSE envelope needs a signing key").WithHint("set ARCHE_SIGNING_KEY; make a key with: arche attest keygen OUT")
 	case req.Format == "prov" && req.What != "decisions":
 		return nil, fault.New(fault.Invalid, "PROV tells of decisions only").WithHint("arche export decisions --format prov")
-	case req.Filter.Reveal && !src.values:
-		return nil, fault.New(fault.Invalid, "%s hold no record values to reveal", req.What)
+	case req.Filter.Reveal && (src.reveal == nil || !slices.Contains(TableFormats, req.Format) && req.Format != "dsse"):
+		return nil, fault.New(fault.Invalid, "%s as %s hold no record values to reveal", req.What, req.Format)
 	case req.Filter.Entity != nil && src.entity == "":
 		return nil, fault.New(fault.Invalid, "%s have no entity type to choose by", req.What)
 	}
@@ -142,7 +167,7 @@ func (src source) shown(reveal bool) []Column {
 	if !reveal {
 		return src.columns
 	}
-	return append(slices.Clone(src.columns), Column{"values_a", JSON}, Column{"values_b", JSON})
+	return slices.Concat(src.columns, src.reveal.columns)
 }
 
 func writeFiles(ctx context.Context, l *ledger.Ledger, src source, req Request, m *Manifest) ([]string, error) {
@@ -246,9 +271,8 @@ func (src source) query(req Request) string {
 	}
 	from := src.view + " t"
 	if req.Filter.Reveal {
-		list = append(list, "decode(a.bytes)::JSON AS values_a", "decode(b.bytes)::JSON AS values_b")
-		const once = " LEFT JOIN (SELECT address, any_value(bytes) AS bytes FROM blobs GROUP BY address) "
-		from += once + "a ON a.address = t.record_a" + once + "b ON b.address = t.record_b"
+		list = append(list, src.reveal.list)
+		from += src.reveal.join
 	}
 	where := fmt.Sprintf("t.%s > %d AND t.%s <= %d", src.seq, req.After, src.seq, req.Until)
 	if req.Filter.Entity != nil {

@@ -202,7 +202,7 @@ func TestExportRefusals(t *testing.T) {
 		"is not empty":            func(r *export.Request) { r.Dir = full },
 		"needs a signing key":     func(r *export.Request) { r.Format, r.Key = "dsse", nil },
 		"PROV tells of decisions": func(r *export.Request) { r.What, r.Format = "events", "prov" },
-		"no record values":        func(r *export.Request) { r.What, r.Filter.Reveal = "events", true },
+		"no record values":        func(r *export.Request) { r.What, r.Filter.Reveal = "entities", true },
 		"no entity type":          func(r *export.Request) { r.What, r.Filter.Entity = "events", &person },
 	} {
 		req := request("decisions", "csv", filepath.Join(t.TempDir(), "x"), t)
