@@ -12,9 +12,39 @@ func newImport(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "import",
 		Short:   "Bring in what another program kept",
-		Example: "  arche import arche-ledger exported/ --ledger new.duckdb",
+		Example: "  arche import arche-ledger exported/ --ledger new.duckdb\n  arche import events events-2026 --ledger new.duckdb",
 	}
-	cmd.AddCommand(newImportPublished(a))
+	cmd.AddCommand(newImportPublished(a), newImportEvents(a))
+	return cmd
+}
+
+// newImportEvents makes a ledger of an export of its events.
+func newImportEvents(a *app) *cobra.Command {
+	var public string
+	cmd := &cobra.Command{
+		Use:   "events DIR",
+		Short: "Make a ledger of an export of all its events",
+		Long: "Make the ledger file named by --ledger, which must not exist, of an export that arche export events --reveal\n" +
+			"wrote. The export is verified first, then every address, link and content is recomputed.",
+		Example: "  arche import events events-2026 --key did:key:z6MkneMkZqwqRiU5mJzSG3kDwzt9P8C59N4NGTfBLfSGE7c7 --ledger new.duckdb",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			key, err := pinnedKey(public)
+			if err != nil {
+				return err
+			}
+			path, opts, err := a.ledgerFile()
+			if err != nil {
+				return err
+			}
+			info, err := imports.Events(cmd.Context(), args[0], key, path, opts)
+			if err == nil {
+				a.printf("%d events and %d contents, head %s\n", info.Events, info.Blobs, info.Link)
+			}
+			return err
+		},
+	}
+	cmd.Flags().StringVar(&public, "key", "", "the signer's did:key, or a file with its public key")
 	return cmd
 }
 
