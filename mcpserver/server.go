@@ -153,7 +153,7 @@ func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer) er
 	case <-ctx.Done():
 		// The transport stops reading, which cancels the calls still running.
 		select {
-		case <-done:
+		case <-done: //nolint:errcheck // that it ended matters, not how
 		case <-time.After(endGrace):
 			s.log.Warn("ended with calls still running")
 		}

@@ -226,10 +226,8 @@ func (w *nameWords) closest(formA, formB *text.Prepared, a, b []int32, s *nameSc
 		a, b = distinctIDs(slices.Clone(a)), distinctIDs(slices.Clone(b))
 	}
 	for _, t := range a {
-		for _, u := range b {
-			if t == u {
-				return 1
-			}
+		if slices.Contains(b, t) {
+			return 1
 		}
 	}
 	if s.matcher == nil {

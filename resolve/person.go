@@ -2,6 +2,7 @@ package resolve
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -96,10 +97,8 @@ func (a attributes) reference() (string, error) {
 // of the record's own fields.
 func (a attributes) first(names []string) (string, bool) {
 	for _, k := range a.keys {
-		for _, n := range names {
-			if k == n {
-				return a.values[k], true
-			}
+		if slices.Contains(names, k) {
+			return a.values[k], true
 		}
 	}
 	return "", false

@@ -115,8 +115,8 @@ func isV2(engine string) (bool, error) {
 // the name wins over the one beside it.
 func packVersionOf(entity, packVersion string) (name, version string, err error) {
 	name, version = entity, packVersion
-	if at := strings.IndexByte(entity, '@'); at >= 0 {
-		name, version = entity[:at], entity[at+1:]
+	if before, after, ok := strings.Cut(entity, "@"); ok {
+		name, version = before, after
 	}
 	if version == "" {
 		version = PackVersionDefault

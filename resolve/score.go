@@ -425,12 +425,7 @@ func minus(out, a, b []int32) []int32 {
 }
 
 func containsID(list []int32, x int32) bool {
-	for _, y := range list {
-		if x == y {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(list, x)
 }
 
 // unrelated keeps the tokens of a that neither contain nor are contained in a

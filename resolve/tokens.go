@@ -243,10 +243,8 @@ func (t *tokens) weighted(a, b []int32) float64 {
 func (t *tokens) meet(a, b []int32) bool {
 	if !t.sealed || len(a)*len(b) <= 16 {
 		for _, x := range a {
-			for _, y := range b {
-				if x == y {
-					return true
-				}
+			if slices.Contains(b, x) {
+				return true
 			}
 		}
 		return false

@@ -260,11 +260,12 @@ func (s *fileSum) line(g *guard.Guard) string {
 	if out == "-" {
 		out = "standard output"
 	}
-	line := fmt.Sprintf("%s: %s under %s", out, replaced(s.Counts), g.StatuteID())
+	var line strings.Builder
+	line.WriteString(fmt.Sprintf("%s: %s under %s", out, replaced(s.Counts), g.StatuteID()))
 	for _, what := range s.skipped {
-		line += "\nnot read and not in the copy: " + what
+		line.WriteString("\nnot read and not in the copy: " + what)
 	}
-	return line
+	return line.String()
 }
 
 // replaced counts what was taken out by category.
@@ -380,8 +381,7 @@ func replaceFile(path string, over bool, write func(io.Writer) error) error {
 		err = os.Rename(tmp.Name(), path)
 	}
 	if f := fault.As(err); err != nil && f == nil {
-		var pathErr *fs.PathError
-		if errors.As(err, &pathErr) {
+		if _, ok := errors.AsType[*fs.PathError](err); ok {
 			return fault.Wrap(err, fault.Invalid, "%s cannot be written", path)
 		}
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"log/slog"
+	"slices"
 	"strings"
 	"time"
 
@@ -59,10 +60,8 @@ func oneOf(name, value string, accepted ...string) error {
 	if value == "" {
 		return nil
 	}
-	for _, v := range accepted {
-		if value == v {
-			return nil
-		}
+	if slices.Contains(accepted, value) {
+		return nil
 	}
 	return fault.New(fault.Invalid, "%s must be one of %s", name, strings.Join(accepted, ", "))
 }

@@ -75,7 +75,7 @@ func translate(err error) error {
 }
 
 func faultOf(sentinel error, text string, cause error) *fault.Error {
-	switch sentinel {
+	switch sentinel { //nolint:errorlint // a sentinel of ours, not a chain
 	case ErrLocked:
 		if m := holderText.FindStringSubmatch(text); m != nil {
 			return fault.Wrap(cause, fault.Busy, "the ledger file is held by another program: %s (process %s)", filepath.Base(m[1]), m[2]).

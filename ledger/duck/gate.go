@@ -78,8 +78,7 @@ func (g *gate) poll(ctx context.Context, l *flock.Flock, deadline time.Time, wai
 }
 
 func lockFileError(err error) error {
-	var pe *os.PathError
-	if errors.As(err, &pe) {
+	if pe, ok := errors.AsType[*os.PathError](err); ok {
 		return fault.Wrap(err, fault.Invalid, "the ledger's lock file cannot be opened: %v", pe.Err).
 			WithHint("the ledger's folder must exist and be writable")
 	}
