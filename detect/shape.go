@@ -155,7 +155,7 @@ func (sh shape) match(w *view, p int, accept func(e int) bool) int {
 		ends[n] = q
 	}
 	for ; n >= it.min; n-- {
-		if e := sh[1:].match(w, ends[n], accept); e >= 0 { //nolint:gosec // n counts down from an index that was written
+		if e := sh[1:].match(w, ends[n], accept); e >= 0 {
 			return e
 		}
 	}
