@@ -26,7 +26,8 @@ type Options struct {
 	PackVersion, Engine string
 	// Clock gives the time of events; nil is the system's.
 	Clock func() time.Time
-	// MemoryMB and Threads bound the database; 0 is 1024 and 1. More threads
+	// MemoryMB and Threads bound the database; 0 is a quarter of the machine's
+	// memory, 1024 at most, and one thread. More threads
 	// make small units of work dearer (they wake each other) and only help
 	// readings of millions of events.
 	MemoryMB, Threads int

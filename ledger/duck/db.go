@@ -98,12 +98,19 @@ func (o Options) memoryMB() int {
 	if o.MemoryMB > 0 {
 		return o.MemoryMB
 	}
-	return defaultMemoryMB
+	if mb := machineMB(); mb > 0 {
+		return max(leastMemoryMB, min(mostMemoryMB, mb/4))
+	}
+	return mostMemoryMB
 }
 
-// defaultMemoryMB bounds the database's own memory: enough to checkpoint and
-// sort a ledger of a million events, small beside an agent host.
-const defaultMemoryMB = 1024
+// The database's own memory is a quarter of the machine's within these bounds:
+// enough to checkpoint and sort a ledger of a million events, small beside an
+// agent host.
+const (
+	leastMemoryMB = 128
+	mostMemoryMB  = 1024
+)
 
 // seam lets tests fail any operation of the database or of our files.
 func (d *DB) seam(op string) error {

@@ -15,7 +15,7 @@ import (
 // Options are how a database is opened. The zero value works.
 type Options struct {
 	Wait     time.Duration // how long a busy file is waited for; 0 fails at once
-	MemoryMB int           // memory of the database; 0 = 1024
+	MemoryMB int           // memory of the database; 0 = a quarter of the machine's, 128 to 1024
 	Threads  int           // threads of the database; 0 = one a core, at most 8
 	// Lease is how long the file is kept after a unit of work; 0 = 50 ms.
 	Lease time.Duration
