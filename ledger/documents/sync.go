@@ -103,7 +103,7 @@ func (b *Base) stateFolder() uint64 {
 	if err != nil {
 		return 0
 	}
-	return st.ino
+	return max(st.ino, 1) // not every platform tells
 }
 
 // catchUp takes the project's lock and brings the ledger up to the disk. The
