@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/arche-ledger/arche/attest"
 	"github.com/arche-ledger/arche/internal/fault"
 	"github.com/arche-ledger/arche/ledger"
 	"github.com/arche-ledger/arche/resolve"
@@ -41,8 +42,19 @@ func (a *app) ledgerOptions() (ledger.Options, error) {
 		}
 		opts.Wait = d
 	}
+	if path := a.env("ARCHE_SIGNING_KEY"); path != "" {
+		key, err := attest.LoadKey(path)
+		if err != nil {
+			return opts, err
+		}
+		opts.Signer, opts.CheckpointEvery = key, checkpointEvery
+	}
 	return opts, nil
 }
+
+// checkpointEvery is how many events may follow a checkpoint before the next is
+// signed by itself, when there is a key.
+const checkpointEvery = 1000
 
 // engineDefaults reads the operator's choice of pack version and engine.
 func (a *app) engineDefaults() (packVersion, engine string, err error) {
