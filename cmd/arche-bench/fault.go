@@ -239,7 +239,7 @@ func sizeLimits(dir string, n int, random *rand.Rand) (*faultCount, error) {
 				size = max(size, info.Size())
 			}
 		}
-		limit := size + random.Int64N(200_000)
+		limit := size + random.Int64N(60_000)
 		ack, refused, err := limitedChild(fmt.Sprintf("limited%s%d", "@", limit), next, path)
 		if err != nil {
 			return nil, err
@@ -283,7 +283,7 @@ func appendUnderLimit(l *ledger.Ledger, limit int64, first int, out io.Writer) e
 		return err
 	}
 	ctx := context.Background()
-	for n, refused := first, 0; refused < 3 && n < first+2000; n++ {
+	for n, refused := first, 0; refused < 3 && n < first+300; n++ {
 		err := appendUnit(ctx, l, []string{"single", "ten"}[n%2], n)
 		if err == nil {
 			err = acknowledge(ctx, l, n, out)
