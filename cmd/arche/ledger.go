@@ -25,7 +25,7 @@ func newLedger(a *app) *cobra.Command {
 		Example: "  arche ledger verify --ledger work.duckdb",
 	}
 	cmd.AddCommand(newLedgerVerify(a), newLedgerRebuild(a), newLedgerLog(a), newLedgerCheckpoint(a),
-		newLedgerRepair(a), newLedgerBackup(a), newLedgerRestore(a))
+		newLedgerRepair(a), newLedgerBackup(a), newLedgerRestore(a), newLedgerEncrypt(a), newLedgerDecrypt(a))
 	return cmd
 }
 
