@@ -28,6 +28,7 @@ var allowed = map[string][]string{
 	"ledger/documents": {"ledger"},
 	"ledger/audit":     {"ledger", "ledger/duck", "ledger/export", "resolve", "packs", "attest"},
 	"ledger/export":    {"ledger", "ledger/duck", "resolve", "packs", "attest"},
+	"ledger/imports":   {"ledger", "ledger/duck", "ledger/export", "resolve", "packs", "attest"},
 	"ledger/fsck":      {"ledger", "ledger/duck", "resolve", "packs", "attest"},
 	"resolve":          {"packs"},
 	"detect":           {"packs"},
