@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -336,10 +337,8 @@ func (s *state) applyObserved(e *Event, b observedBody) error {
 	if from == to {
 		return nil
 	}
-	for _, v := range s.versions[from] {
-		if v == to {
-			return nil
-		}
+	if slices.Contains(s.versions[from], to) {
+		return nil
 	}
 	s.versions[from] = append(s.versions[from], to)
 	s.versions[to] = append(s.versions[to], from)

@@ -261,7 +261,7 @@ func (s *fileSum) line(g *guard.Guard) string {
 		out = "standard output"
 	}
 	var line strings.Builder
-	line.WriteString(fmt.Sprintf("%s: %s under %s", out, replaced(s.Counts), g.StatuteID()))
+	fmt.Fprintf(&line, "%s: %s under %s", out, replaced(s.Counts), g.StatuteID())
 	for _, what := range s.skipped {
 		line.WriteString("\nnot read and not in the copy: " + what)
 	}

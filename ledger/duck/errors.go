@@ -75,34 +75,34 @@ func translate(err error) error {
 }
 
 func faultOf(sentinel error, text string, cause error) *fault.Error {
-	switch sentinel { //nolint:errorlint // a sentinel of ours, not a chain
-	case ErrLocked:
+	switch {
+	case errors.Is(sentinel, ErrLocked):
 		if m := holderText.FindStringSubmatch(text); m != nil {
 			return fault.Wrap(cause, fault.Busy, "the ledger file is held by another program: %s (process %s)", filepath.Base(m[1]), m[2]).
 				WithHint("close that program, or let it open the file read only after this one has let go")
 		}
 		return fault.Wrap(cause, fault.Busy, "the ledger file is held by another program")
-	case ErrDamagedLog:
+	case errors.Is(sentinel, ErrDamagedLog):
 		where := ""
 		if m := logByte.FindStringSubmatch(text); m != nil {
 			where = " at byte " + m[1]
 		}
 		return fault.Wrap(cause, fault.Damaged, "the ledger's write-ahead log is damaged%s and cannot be replayed", where).
 			WithHint("run: arche ledger repair (it works on a copy)")
-	case ErrFatal:
+	case errors.Is(sentinel, ErrFatal):
 		if strings.Contains(text, "No space left") {
 			return fault.Wrap(errors.Join(cause, ErrDiskFull), fault.Damaged, "the disk is full: the database stopped; what was acknowledged is safe").
 				WithHint("free disk space, then call again")
 		}
 		return fault.Wrap(cause, fault.Damaged, "the database met a fatal error and was closed; what was acknowledged is safe").
 			WithHint("call again; if it repeats, run: arche ledger verify")
-	case ErrForeign:
+	case errors.Is(sentinel, ErrForeign):
 		return fault.Wrap(cause, fault.Invalid, "the ledger file is not a DuckDB database").
 			WithHint("name another file, or restore this one from a backup")
-	case ErrNewerFormat:
+	case errors.Is(sentinel, ErrNewerFormat):
 		return fault.Wrap(cause, fault.Invalid, "the ledger file was written by a newer DuckDB than this program reads").
 			WithHint("use a newer arche, or exchange ledgers by export and import")
-	case ErrDamaged:
+	case errors.Is(sentinel, ErrDamaged):
 		return fault.Wrap(cause, fault.Damaged, "the ledger file is damaged: a stored block does not match its checksum or is missing").
 			WithHint("run: arche ledger verify; restore from a backup what it names")
 	}
