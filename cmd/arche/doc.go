@@ -252,18 +252,29 @@ func newDocCheck(a *app) *cobra.Command {
 	return cmd
 }
 
+func findingObject(f documents.Finding) *canon.Object {
+	o := canon.Obj("code", f.Code)
+	if f.Path != "" {
+		o.Set("path", f.Path)
+	}
+	o.Set("message", f.Message)
+	o.Set("hint", f.Hint)
+	return o
+}
+
+func findingPlace(f documents.Finding) string {
+	if f.Path == "" {
+		return "project"
+	}
+	return f.Path
+}
+
 func (a *app) printFindings(findings []documents.Finding, asJSON bool) error {
 	bad := false
 	list := []any{}
 	for _, f := range findings {
 		bad = bad || f.Code != "moved"
-		o := canon.Obj("code", f.Code)
-		if f.Path != "" {
-			o.Set("path", f.Path)
-		}
-		o.Set("message", f.Message)
-		o.Set("hint", f.Hint)
-		list = append(list, o)
+		list = append(list, findingObject(f))
 	}
 	switch {
 	case asJSON:
@@ -274,11 +285,7 @@ func (a *app) printFindings(findings []documents.Finding, asJSON bool) error {
 		a.printf("nothing to tell\n")
 	default:
 		for _, f := range findings {
-			where := f.Path
-			if where == "" {
-				where = "project"
-			}
-			a.printf("%s: %s: %s\n    %s\n", where, f.Code, f.Message, f.Hint)
+			a.printf("%s: %s: %s\n    %s\n", findingPlace(f), f.Code, f.Message, f.Hint)
 		}
 	}
 	if bad {

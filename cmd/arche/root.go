@@ -23,6 +23,8 @@ type app struct {
 	ledgerFlag string // --ledger
 	actorFlag  string // --actor
 	noColor    bool   // --no-color
+	memoryMB   int    // --memory; 0 = chosen by the ledger
+	threads    int    // --threads; 0 = chosen by the ledger
 }
 
 // newRoot builds the whole command tree for one run.
@@ -61,6 +63,8 @@ func newRoot(a *app) *cobra.Command {
 	flags.StringVar(&a.ledgerFlag, "ledger", "", "ledger to use: duckdb:///FILE or a path (default: ARCHE_LEDGER; alias --store)")
 	flags.StringVar(&a.actorFlag, "actor", "", "who is named in the log for what this command writes (default: ARCHE_ACTOR, else your user name)")
 	flags.BoolVar(&a.noColor, "no-color", false, "plain text, no colour")
+	flags.IntVar(&a.memoryMB, "memory", 0, "memory of the ledger's database in MB, at least 64 (default: a quarter of the machine's, 128 to 1024)")
+	flags.IntVar(&a.threads, "threads", 0, "threads of the ledger's database, 1 to 64 (default: 1)")
 	for _, c := range commands {
 		root.AddCommand(c(a))
 	}

@@ -27,13 +27,27 @@ func (a *app) openLedger(prefix string) (*ledger.Ledger, error) {
 	return ledger.Open(uri, opts)
 }
 
-// ledgerOptions reads what the environment says of how a ledger is used.
+// Bounds of --memory and --threads: with less memory a call of some size fails,
+// and more of either is a slip of the keyboard.
+const (
+	leastMemoryMB = 64
+	mostMemoryMB  = 1 << 20
+	mostThreads   = 64
+)
+
+// ledgerOptions reads what flags and environment say of how a ledger is used.
 func (a *app) ledgerOptions() (ledger.Options, error) {
 	packVersion, engine, err := a.engineDefaults()
 	if err != nil {
 		return ledger.Options{}, err
 	}
-	opts := ledger.Options{PackVersion: packVersion, Engine: engine}
+	opts := ledger.Options{PackVersion: packVersion, Engine: engine, MemoryMB: a.memoryMB, Threads: a.threads}
+	switch {
+	case a.memoryMB != 0 && (a.memoryMB < leastMemoryMB || a.memoryMB > mostMemoryMB):
+		return opts, usagef("--memory must be %d to %d MB", leastMemoryMB, mostMemoryMB)
+	case a.threads < 0 || a.threads > mostThreads:
+		return opts, usagef("--threads must be 1 to %d", mostThreads)
+	}
 	if wait := a.env("ARCHE_LEDGER_WAIT"); wait != "" {
 		d, err := time.ParseDuration(wait)
 		if err != nil || d <= 0 {

@@ -50,6 +50,10 @@ func Diagnose(ctx context.Context, b *Base) ([]Finding, error) {
 	b.diagnoseRelations(v, status, add)
 	if why := b.ledgerTrouble(ctx, v); why != "" {
 		add("ledger_behind", "", "see whether another process holds the ledger; the next call tries again", "%s", why)
+		if b.intentLeft() {
+			add("unfinished_write", "", "let the next call end it: no process may hold the project or its ledger, and .archcore/ must be writable",
+				"a write was begun and is not ended")
+		}
 	}
 	return out, nil
 }
