@@ -6,4 +6,4 @@ func (l *Ledger) LoadProjections() { l.verified = -1 }
 
 // Glimpse makes a ledger answer about one decision without the whole state,
 // however short its log is, and forgets the state.
-func (l *Ledger) Glimpse() { l.glimpse, l.state = 0, nil }
+func (l *Ledger) Glimpse() { l.glimpse, l.glimpses, l.state = 0, 0, nil }

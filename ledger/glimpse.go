@@ -13,6 +13,11 @@ import (
 // takes seconds, finding the rows of one decision a tenth of one.
 const glimpseFrom = 50_000
 
+// mostGlimpses is how many answers are glimpsed before the whole state is
+// taken: who asks a fourth time will ask again, and then each answer comes from
+// memory.
+const mostGlimpses = 3
+
 // useFor is use for an answer about one decision. While nothing is folded yet
 // and the log is long, fn gets a state that holds that decision alone.
 func (l *Ledger) useFor(ctx context.Context, id string, fn func(db *duck.DB, s *state) error) error {
@@ -20,7 +25,7 @@ func (l *Ledger) useFor(ctx context.Context, id string, fn func(db *duck.DB, s *
 		return err
 	}
 	l.mu.Lock()
-	if l.state != nil {
+	if l.state != nil || l.glimpses >= mostGlimpses {
 		l.mu.Unlock()
 		return l.use(ctx, fn)
 	}
@@ -41,6 +46,7 @@ func (l *Ledger) useFor(ctx context.Context, id string, fn func(db *duck.DB, s *
 			full = err == nil
 			return err
 		}
+		l.glimpses++
 		l.cache.reset()
 		defer l.cache.reset() // its keys are places in a state that is thrown away
 		return fn(db, s)

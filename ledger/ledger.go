@@ -54,6 +54,7 @@ type Ledger struct {
 	prepared bool        // this process has seen the file to be a ledger
 	verified int64       // logs of up to this many events are folded and checked at opening
 	glimpse  int64       // logs of so many events are glimpsed for a first answer
+	glimpses int         // answers glimpsed since the ledger was opened
 	fresh    bool        // the file was opened since the last unit: others may have appended
 }
 
