@@ -29,10 +29,12 @@ func (s *Server) compareTool() Tool {
 			"Pairs below the review floor are left out. With a ledger every pair is recorded and its decision_id opens explain and replay. " +
 			"Answers carry ids, numbers and field names, never record values.",
 		Args: []Arg{
-			{Name: "list_a", Kind: Objects, Required: true, Description: "Records as objects of field: value. describe_pack tells the fields. One message may hold 64 MiB."},
+			{Name: "list_a", Kind: Objects, Required: true, Description: "Records as objects of field: value. describe_pack tells the fields. One message may hold " +
+				"64 MiB (32 MiB over HTTP), both lists in it; longer lists are compared from files by arche compare."},
 			{Name: "list_b", Kind: Objects, Required: true, Description: "Records to compare them with."},
 			entity,
-			{Name: "comparators", Kind: Objects, Nullable: true, Description: "Comparators of your own in place of a pack: objects with field, kind, weight and more."},
+			{Name: "comparators", Kind: Objects, Nullable: true, Description: "Comparators of your own in place of a pack: objects with field, kind, weight and more. " +
+				"Every pair is scored, so both lengths multiplied may be 100,000,000 at most."},
 			{Name: "backend", Kind: Text, Nullable: true, Description: "null is arche's scorer; \"splink\" is a Fellegi-Sunter model derived from the pack, for large lists with many fields and few rare tokens."},
 			{Name: "threshold", Kind: Number, Default: canon.Float(resolve.DefaultThreshold), Description: "Least score of a match."},
 			{Name: "id_field", Kind: Text, Default: resolve.DefaultIDField, Description: "The field that holds a record's id; without it a record is named by its position."},

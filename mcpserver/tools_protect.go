@@ -73,7 +73,8 @@ func NewProtection(o ProtectOptions) *Protection {
 }
 
 var (
-	textArg = Arg{Name: "text", Kind: Text, Required: true, Description: "The text, as it is. Offsets count its code points."}
+	textArg = Arg{Name: "text", Kind: Text, Required: true, Description: "The text, as it is. Offsets count its code points. One message may hold 64 MiB " +
+		"(32 MiB over HTTP); split longer texts."}
 
 	jurisdictionArg = Arg{
 		Name: "jurisdiction", Kind: Text, Nullable: true,
