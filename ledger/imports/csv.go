@@ -198,6 +198,9 @@ func headerLine(in *bufio.Reader) (string, error) {
 		}
 		line = append(line, c)
 	}
+	if len(line) == limit && !quoted { // an open quote is named by whoever splits the line
+		return "", errors.New("the header line is longer than 1 MiB")
+	}
 	return string(line), nil
 }
 

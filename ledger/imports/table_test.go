@@ -129,6 +129,7 @@ func TestRefusals(t *testing.T) {
 		{"less.csv", "id,name,city\n1,a,b\n2," + secret + "\n", "line 3, column 2 (city): the row has 2 values, the header 3"},
 		{"quote.csv", "id,name\n1,\"" + secret + "\n2,b\n", "line 2"},
 		{"twice.csv", "id,name,Name\n1,2,3\n", `line 1, column 3: column "Name" is there already as column 2`},
+		{"wide.csv", "id," + strings.Repeat("c", 1<<20) + "\n1,2\n", "the header line is longer than 1 MiB"},
 		{"noname.csv", "id,,c\n1,2,3\n", "line 1, column 2: the column has no name"},
 		{"s.json", "[{\"id\":1},\n {\"id\":" + secret + "}]", "line 2, column 8: expected a JSON value"},
 		{"s.jsonl", "{\"id\":1}\n{\"id\":2\n", "line 2, column 8: expected ',' or '}'"},
