@@ -105,6 +105,9 @@ func (b *Base) refresh(ctx context.Context, s *store) error {
 // fold takes one event in. Events of other projects are passed over.
 func (h *history) fold(e ledger.Event) error {
 	h.seq = max(h.seq, e.Seq())
+	// What a write did may be undone by hand before anybody looks: then the disk
+	// is as it was last seen and the ledger is not.
+	h.agreed = 0
 	switch e.Kind() {
 	case kindWritten, kindRemoved:
 		rel, ok := h.pathOf(e.Subject())

@@ -85,7 +85,7 @@ func paths(answer *canon.Object) []string {
 
 // foldDisk is the documents and relations as they lie on the disk, in the form
 // of documents.FoldLog. It reads the disk in its own way.
-func foldDisk(t testing.TB, root string) []string {
+func foldDisk(t failing, root string) []string {
 	t.Helper()
 	base := filepath.Join(root, ".archcore")
 	var out []string

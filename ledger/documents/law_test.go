@@ -16,9 +16,18 @@ import (
 	"github.com/arche-ledger/arche/ledger/documents"
 )
 
+// failing is what of a test the world needs; rapid's makes a failing history
+// short before it is told.
+type failing interface {
+	Helper()
+	Fatal(args ...any)
+	Fatalf(format string, args ...any)
+	Errorf(format string, args ...any)
+}
+
 // world is a project under random tool writes, hand edits and kills.
 type world struct {
-	t    *testing.T
+	t    failing
 	root string
 	log  *ledger.Ledger
 	base *documents.Base
@@ -153,7 +162,7 @@ func (w *world) noLeftovers() {
 func TestHistoriesAgree(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		ctx := ledger.WithActor(context.Background(), "mcp:law")
-		w := &world{t: t, root: t.TempDir(), log: memory(t)}
+		w := &world{t: rt, root: t.TempDir(), log: memory(t)}
 		w.reopen()
 		if _, err := w.base.Init(ctx, documents.InitRequest{}); err != nil {
 			t.Fatal(err)
@@ -291,4 +300,34 @@ func atEveryStep(t *testing.T, files map[string]string, write func(context.Conte
 			}
 		}
 	}
+}
+
+// TestWriteUndoneByHand: what a tool wrote is deleted by hand before anything
+// looked at it, so the disk is as it was last seen and only the ledger moved.
+func TestWriteUndoneByHand(t *testing.T) {
+	ctx := context.Background()
+	w := &world{t: t, root: t.TempDir(), log: memory(t)}
+	w.reopen()
+	if _, err := w.base.Init(ctx, documents.InitRequest{}); err != nil {
+		t.Fatal(err)
+	}
+	create := func(dir string) {
+		t.Helper()
+		if _, err := w.base.Create(ctx, documents.CreateRequest{Type: "adr", Filename: "alpha", Directory: dir, Content: "one\n"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	create("")
+	byHand := filepath.Join(w.root, ".archcore", "auth", "alpha.adr.md")
+	if err := os.MkdirAll(filepath.Dir(byHand), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(byHand, []byte("---\ntitle: By hand\nstatus: draft\n---\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	create("auth/deep")
+	if err := os.RemoveAll(filepath.Join(w.root, ".archcore", "auth", "deep")); err != nil {
+		t.Fatal(err)
+	}
+	w.check(ctx)
 }
