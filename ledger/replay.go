@@ -204,20 +204,21 @@ func (r *reader) recordsOf(entries []any) ([]*canon.Object, []int32, error) {
 			return nil, nil, altered("a run names record %s, which was never stored", clip(id))
 		}
 	}
-	if len(idx) < contentCacheMost/2 {
-		if err := r.fetch(idx); err != nil {
+	rows := make([]*canon.Object, 0, len(entries))
+	for part := range slices.Chunk(idx, contentCacheMost/2) { // a part fits the cache, a long list need not
+		if err := r.fetch(part); err != nil {
 			return nil, nil, err
 		}
-	}
-	rows := make([]*canon.Object, len(entries))
-	for n, i := range idx {
-		if r.s.recs[i].erased {
-			rows[n] = canon.NewObject() // keeps the place; the caller says so
-			continue
-		}
-		var err error
-		if rows[n], err = r.contentOf(i); err != nil {
-			return nil, nil, err
+		for _, i := range part {
+			if r.s.recs[i].erased {
+				rows = append(rows, canon.NewObject()) // keeps the place; the caller says so
+				continue
+			}
+			o, err := r.contentOf(i)
+			if err != nil {
+				return nil, nil, err
+			}
+			rows = append(rows, o)
 		}
 	}
 	return rows, idx, nil
