@@ -84,15 +84,15 @@ func quote(s string) string { return `"` + strings.ReplaceAll(s, `\`, `\\`) + `"
 // found from a linked worktree too.
 func TestWorktreeResolvesFromTheMainCheckout(t *testing.T) {
 	parent := t.TempDir()
-	write(t, filepath.Join(parent, "shared", "s.adr.md"), "gamma\n")
+	write(t, filepath.Join(parent, "common", "s.adr.md"), "gamma\n")
 	if err := os.MkdirAll(filepath.Join(parent, "main", ".git", "worktrees", "wt"), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	root := filepath.Join(parent, "elsewhere", "deep", "wt")
 	write(t, filepath.Join(root, ".git"), "gitdir: "+filepath.Join(parent, "main", ".git", "worktrees", "wt")+"\n")
-	put(t, root, "settings.json", `{"sync":"none","globals":[{"id":"sh","path":"../shared"}]}`)
+	put(t, root, "settings.json", `{"sync":"none","globals":[{"id":"sh","path":"../common"}]}`)
 	list, err := open(t, root).List(t.Context(), documents.ListRequest{})
-	if err != nil || !slices.Equal(paths(list), []string{"../shared/s.adr.md"}) {
+	if err != nil || !slices.Equal(paths(list), []string{"../common/s.adr.md"}) {
 		t.Errorf("%v, %v", paths(list), err)
 	}
 }
