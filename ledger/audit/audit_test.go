@@ -152,6 +152,11 @@ func TestOnePinChanged(t *testing.T) {
 	if seen["organisation differs"] < 20 || seen["organisation reproduced"] != 0 || seen["person differs"] != 0 || seen["person reproduced"] < 20 {
 		t.Errorf("results %v", seen)
 	}
+	for _, want := range []string{"Moved in every decision listed:\npins.", "absent to "} { // said once, not in every row
+		if n := strings.Count(report, want); n == 0 || n > 3 {
+			t.Errorf("the report holds %q %d times", want, n)
+		}
+	}
 	if s.Clean() || s.Changes["pins.comparators_sha256"] != s.Differing {
 		t.Errorf("%+v", s.Changes)
 	}

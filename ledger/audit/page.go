@@ -2,6 +2,7 @@ package audit
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/arche-ledger/arche/internal/canon"
@@ -40,7 +41,7 @@ func (s *Summary) page(o Options, link string) *export.Page {
 		export.Part{Title: "What moved", Text: "How many decisions each pin and factor moved in.", Chart: chart(s.Changes, "decisions")},
 		export.Part{Title: "Verdicts that moved", Table: table("verdict", s.Verdicts)},
 		export.Part{Title: "Why decisions can't be made again", Table: table("reason", s.Reasons)},
-		export.Part{Title: "Decisions, worst first", Table: s.worst()},
+		s.worst(),
 	)
 	return p
 }
@@ -117,18 +118,43 @@ func groups(found [][]string) *export.Grid {
 	return g
 }
 
-func (s *Summary) worst() *export.Grid {
+// worst lists the findings. What moved in every one of them alike, such as the
+// pin of a new table, is said once, above them.
+func (s *Summary) worst() export.Part {
+	shown := s.Worst[:min(len(s.Worst), rowsShown)]
+	everywhere := common(shown)
 	g := &export.Grid{Head: []string{"decision", "then", "now", "what moved", "supersedes"}}
-	for _, f := range s.Worst[:min(len(s.Worst), rowsShown)] {
+	for _, f := range shown {
 		o := f.Line
 		now := told(object(o, "now"))
 		if r := text(o, "reason"); r != "" {
 			now = r
 		}
-		g.Rows = append(g.Rows, []string{text(o, "decision_id"), told(object(o, "then")), now, moves(object(o, "changed")), text(o, "supersedes")})
+		own := slices.DeleteFunc(moves(object(o, "changed")), func(m string) bool { return slices.Contains(everywhere, m) })
+		if len(own) == 0 && len(everywhere) > 0 {
+			own = []string{"nothing else"}
+		}
+		g.Rows = append(g.Rows, []string{text(o, "decision_id"), told(object(o, "then")), now, strings.Join(own, "\n"), text(o, "supersedes")})
 	}
 	g.More = max(0, int(s.Differing+s.Unreplayable+s.Appearing)-len(g.Rows))
-	return g
+	part := export.Part{Title: "Decisions, worst first", Table: g}
+	if len(everywhere) > 0 {
+		part.Text = "Moved in every decision listed:\n" + strings.Join(everywhere, "\n")
+	}
+	return part
+}
+
+// common are the moves that all of several findings have.
+func common(findings []*Finding) []string {
+	if len(findings) < 2 {
+		return nil
+	}
+	out := moves(object(findings[0].Line, "changed"))
+	for _, f := range findings[1:] {
+		own := moves(object(f.Line, "changed"))
+		out = slices.DeleteFunc(out, func(m string) bool { return !slices.Contains(own, m) })
+	}
+	return out
 }
 
 // told is a verdict with its score.
@@ -139,11 +165,19 @@ func told(o *canon.Object) string {
 	return fmt.Sprintf("%s %.4f", text(o, "identity"), number(o, "score"))
 }
 
-func moves(changed *canon.Object) string {
+// moves are the changes of a decision, one a line.
+func moves(changed *canon.Object) []string {
 	var out []string
 	for name, v := range changed.All() {
 		c, _ := v.(*canon.Object)
-		out = append(out, fmt.Sprintf("%s: %s to %s", name, canon.Text(c.Value("then")), canon.Text(c.Value("now"))))
+		out = append(out, fmt.Sprintf("%s: %s to %s", name, valueText(c.Value("then")), valueText(c.Value("now"))))
 	}
-	return strings.Join(out, "; ")
+	return out
+}
+
+func valueText(v any) string {
+	if v == nil {
+		return "absent"
+	}
+	return canon.Text(v)
 }

@@ -15,7 +15,7 @@ const worstKept = 500
 // Summary is what an audit came to.
 type Summary struct {
 	Total        int64 // decisions looked at
-	Population   int64 // decisions that the options ask for, more than Total when sampled
+	Population   int64 // decisions that the options ask for, more than Total when sampled, 0 when not
 	Reproduced   int64
 	Differing    int64
 	Unreplayable int64
@@ -230,7 +230,7 @@ func binomialCDF(k, n int64, p float64) float64 {
 func (s *Summary) Answer() *canon.Object {
 	merges, splits := s.links.moved()
 	return canon.Obj(
-		"clean", s.Clean(), "decisions", s.Total, "population", s.Population, "reproduced", s.Reproduced, "differing", s.Differing,
+		"clean", s.Clean(), "decisions", s.Total, "population", max(s.Population, s.Total), "reproduced", s.Reproduced, "differing", s.Differing,
 		"unreplayable", s.Unreplayable, "appearing", s.Appearing, "overruled_by_operator", s.Overruled,
 		"differing_at_most", canon.Float(canon.Round(s.Bound(), 6)), "first_event", s.First, "last_event", s.Last,
 		"changes", counts(s.Changes), "verdicts", counts(s.Verdicts), "reasons", counts(s.Reasons),

@@ -140,7 +140,7 @@ func (b *reporter) decisions() error {
 		return err
 	}
 	recent, err := b.grid(`SELECT decision_id, identity, score, explanation, operator_verdict, superseded_by, actor, recorded_at FROM v_decision`+inScope+
-		`ORDER BY seq DESC`, "decision", "verdict", "score", "why", "person", "superseded by", "actor", "recorded")
+		`ORDER BY seq DESC`, "decision", "verdict", "score", "why", "decided by a person", "superseded by", "actor", "recorded")
 	if err != nil {
 		return err
 	}
@@ -194,7 +194,7 @@ func (b *reporter) entities() error {
 	if err != nil {
 		return err
 	}
-	all, err := b.grid(`SELECT entity_id, entity_type, size, array_to_string(records, ' ') FROM v_entity
+	all, err := b.grid(`SELECT entity_id, entity_type, size, array_to_string(records, chr(10)) FROM v_entity
 		WHERE changed_seq > ? AND changed_seq <= ? AND (? = '' OR entity_type = ?) ORDER BY size DESC, entity_id`, "entity", "type", "records", "record ids")
 	if err != nil {
 		return err
