@@ -1,6 +1,6 @@
 "use strict";
 
-const most = 200; // items shown of a long list
+const most = 200; // items asked for at once
 const byId = (id) => document.getElementById(id);
 let token = "";
 
@@ -58,45 +58,44 @@ async function guarded(work) {
   }
 }
 
-function heading(answer, noun) {
-  return answer.count + " " + noun + (answer.truncated ? ", the first " + answer.returned + " shown" : "");
-}
-
 function press(name) {
   for (const other of ["entities", "cases"]) byId("show-" + other).setAttribute("aria-pressed", String(other === name));
 }
 
-const showEntities = () => guarded(async () => {
-  press("entities");
-  const answer = await ask("entities?limit=" + most);
+// showList shows a list from its start; a button asks for what follows.
+const showList = (name, one, many, card) => guarded(async () => {
+  press(name);
   const list = byId("list");
-  list.replaceChildren(el("h2", heading(answer, answer.count === 1 ? "entity" : "entities")));
-  for (const e of answer.entities) {
-    const card = el("article");
-    card.append(pairs([
-      ["records", tags(e.records)], ["type", e.entity_type], ["held together", e.held_together_by],
-      ["shared", tags(e.shared_fields)], ["conflicting", tags(e.conflicting_fields)],
-      ["weak links", tags((e.weak_links || []).map((w) => w.label || w.record_id || JSON.stringify(w)))],
-      ["decisions", e.decisions], ["id", e.entity_id],
-    ]));
-    list.append(card);
-  }
+  const head = el("h2");
+  const more = el("button", "Show more");
+  let shown = 0;
+  const next = async () => {
+    const answer = await ask(name + "?limit=" + most + "&offset=" + shown);
+    shown += answer.returned;
+    head.textContent = answer.count + " " + (answer.count === 1 ? one : many) + (answer.truncated ? ", the first " + shown + " shown" : "");
+    for (const item of answer[name]) {
+      const article = el("article");
+      article.append(pairs(card(item)));
+      more.before(article);
+    }
+    more.hidden = !answer.truncated;
+  };
+  more.addEventListener("click", () => guarded(next));
+  list.replaceChildren(head, more);
+  await next();
 });
 
-const showCases = () => guarded(async () => {
-  press("cases");
-  const answer = await ask("cases?limit=" + most);
-  const list = byId("list");
-  list.replaceChildren(el("h2", heading(answer, answer.count === 1 ? "open case" : "open cases")));
-  for (const c of answer.cases) {
-    const card = el("article");
-    card.append(pairs([
-      ["pair", c.a.label + " ↔ " + c.b.label], ["score", c.score], ["would settle it", tags(c.would_resolve)],
-      ["for", tags(c.supporting)], ["against", tags(c.refuting)], ["decision", decisionLink(c.decision_id)],
-    ]));
-    list.append(card);
-  }
-});
+const showEntities = () => showList("entities", "entity", "entities", (e) => [
+  ["records", tags(e.records)], ["type", e.entity_type], ["held together", e.held_together_by],
+  ["shared", tags(e.shared_fields)], ["conflicting", tags(e.conflicting_fields)],
+  ["weak links", tags((e.weak_links || []).map((w) => w.label || w.record_id || JSON.stringify(w)))],
+  ["decisions", e.decisions], ["id", e.entity_id],
+]);
+
+const showCases = () => showList("cases", "open case", "open cases", (c) => [
+  ["pair", c.a.label + " ↔ " + c.b.label], ["score", c.score.toFixed(4)], ["would settle it", tags(c.would_resolve)],
+  ["for", tags(c.supporting)], ["against", tags(c.refuting)], ["decision", decisionLink(c.decision_id)],
+]);
 
 const showDecision = (id) => guarded(async () => {
   const at = encodeURIComponent(id);
@@ -110,7 +109,7 @@ const showDecision = (id) => guarded(async () => {
   }));
   const card = el("article");
   card.append(pairs([
-    ["decision", decision.decision_id], ["records", tags(decision.records)], ["score", decision.score],
+    ["decision", decision.decision_id], ["records", tags(decision.records)], ["score", decision.score.toFixed(4)],
     ["explanation", decision.explanation], ["for", tags(why.supporting)], ["against", tags(why.refuting)],
     ["missing", tags(why.missing)], ["same value in both", tags(why.shared)], ["entity", decision.entity_id],
     ["recorded", decision.recorded_at],
@@ -119,6 +118,7 @@ const showDecision = (id) => guarded(async () => {
   ]), again);
   detail.append(card);
   detail.hidden = false;
+  detail.scrollIntoView({ block: "nearest" });
 });
 
 byId("show-entities").addEventListener("click", showEntities);
