@@ -195,7 +195,7 @@ func (a *auditor) plan(r *reader, g *auditGroup) error {
 		return g.hindered(err)
 	}
 	switch r.s.words.get(r.s.decs[g.decs[0]].verb) {
-	case "compare":
+	case verbCompare:
 		return a.planPairs(r, g, rr)
 	case "resolve":
 		return g.hindered(a.planResolve(r, g, rr))

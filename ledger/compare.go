@@ -157,10 +157,11 @@ func (b *batch) record(ctx context.Context, u *unit) error {
 	return nil
 }
 
-// Verbs of the two batches that lists come in by.
+// Verbs of the runs that comparisons come in by.
 const (
 	verbReconcile = "reconcile"
 	verbDedupe    = "dedupe"
+	verbCompare   = "compare" // one pair
 )
 
 // Why a link is withheld.

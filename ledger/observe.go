@@ -77,11 +77,11 @@ func (o *observation) run() (*canon.Object, error) {
 }
 
 // confirm handles evidence that says what was known: decisions of batches are
-// made again as pairs, those that an observation made stand.
+// made again as pairs, those about one pair stand.
 func (o *observation) confirm(again []pending, fields []string) ([]int32, error) {
 	var batches []pending
 	for _, p := range again {
-		if !o.u.s.observed(p.i) {
+		if !o.u.s.paired(p.i) {
 			batches = append(batches, p)
 		}
 	}
@@ -92,19 +92,28 @@ func (o *observation) confirm(again []pending, fields []string) ([]int32, error)
 			return nil, err
 		}
 	}
-	out := make([]int32, len(again))
-	for n, p := range again {
-		if out[n] = p.i; !o.u.s.observed(p.i) {
-			out[n], made = made[0], made[1:]
+	out := make([]int32, 0, len(again))
+	for _, p := range again {
+		a, b := o.sides(p.i)
+		switch {
+		case o.u.s.paired(p.i):
+			out = append(out, p.i)
+		case a != b: // between two versions of one record nothing is decided again
+			out, made = append(out, made[0]), made[1:]
 		}
 	}
 	return out, nil
 }
 
-// observed reports whether an observation made a decision.
-func (s *state) observed(i int32) bool {
+// paired reports whether a decision was made about one pair: by an observation,
+// or by comparing two records alone.
+func (s *state) paired(i int32) bool {
 	run := s.decs[i].run
-	return run >= 0 && s.words.get(s.runs[run].verb) == "observe"
+	if run < 0 {
+		return false
+	}
+	verb := s.words.get(s.runs[run].verb)
+	return verb == "observe" || verb == verbCompare
 }
 
 // merge lays the evidence that is not blank over the newest version.
@@ -157,7 +166,7 @@ func (o *observation) open() ([]pending, error) {
 		req := resolve.PairRequest{
 			Entity: s.words.get(s.recs[o.from].typ), PackVersion: o.u.l.opts.PackVersion, Engine: o.u.l.opts.Engine,
 		}
-		if s.observed(i) {
+		if s.paired(i) {
 			req = rr.pairRequest()
 		}
 		out = append(out, pending{i, req})
@@ -173,7 +182,7 @@ func (s *state) batchesForward(list []int32) {
 		for end < len(list) && s.decs[list[end]].run == run {
 			end++
 		}
-		if run >= 0 && !s.observed(list[start]) {
+		if run >= 0 && !s.paired(list[start]) {
 			slices.Reverse(list[start:end])
 		}
 		start = end

@@ -65,7 +65,7 @@ func pairCall(req resolve.PairRequest) *canon.Object {
 // pairVerdict is the pair verb's result as it is recorded.
 func pairVerdict(p *resolve.PairResult, pins rawJSON, a, b, replaces int32) verdict {
 	return verdict{
-		id: p.DecisionID, verb: "compare", identity: p.Identity, action: p.Action, explanation: p.Explanation, score: p.Score,
+		id: p.DecisionID, verb: verbCompare, identity: p.Identity, action: p.Action, explanation: p.Explanation, score: p.Score,
 		factors: p.Factors, pins: pins, a: a, b: b, replaces: replaces,
 		evidence: canon.Obj("basis", p.Basis, "gate", p.Gate, "vetoes", p.Vetoes, "field_weights", p.FieldWeights,
 			"reference_id_a", p.ReferenceIDA, "reference_id_b", p.ReferenceIDB, "entity_id", nil, "jurisdiction", p.Jurisdiction),

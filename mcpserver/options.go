@@ -65,17 +65,17 @@ func (s *Server) withActor(ctx context.Context, session *mcp.ServerSession) cont
 		return ledger.WithActor(ctx, s.opts.Actor)
 	}
 	if c := Caller(ctx); c != nil {
-		return ledger.WithActor(ctx, "http:"+shorten(*c))
+		return ledger.WithActor(ctx, "http:"+Shorten(*c))
 	}
 	name := "unknown"
 	if p := session.InitializeParams(); p != nil && p.ClientInfo != nil && p.ClientInfo.Name != "" {
-		name = shorten(p.ClientInfo.Name)
+		name = Shorten(p.ClientInfo.Name)
 	}
 	return ledger.WithActor(ctx, "mcp:"+name)
 }
 
-// shorten keeps a name that a client chose from filling the log.
-func shorten(name string) string {
+// Shorten keeps a name that a client chose from filling the log.
+func Shorten(name string) string {
 	if r := []rune(strings.ToValidUTF8(name, "")); len(r) > 80 {
 		return string(r[:80])
 	}

@@ -75,7 +75,7 @@ func (a *app) serveHTTP(ctx context.Context, f serveFlags) error {
 	}
 	a.announce(l, opts, token)
 	handler := service.New(service.Options{
-		Server: mcpserver.New(opts), Signer: opts.Signer, Token: token,
+		Server: mcpserver.New(opts), Ledger: opts.Ledger, Actor: opts.Actor, Signer: opts.Signer, Token: token,
 		Jurisdiction: a.env("ARCHE_JURISDICTION"), Statute: a.env("ARCHE_STATUTE"),
 		PackVersion: opts.PackVersion, Engine: opts.Engine, Log: log,
 	})

@@ -78,7 +78,7 @@ func (s *service) ledgerTool(name string) func(context.Context, *mcpserver.Args)
 	answer := s.tool(name)
 	return func(ctx context.Context, a *mcpserver.Args) (*canon.Object, error) {
 		if !s.opts.Server.Serves(name) {
-			return nil, fault.New(fault.Busy, "no ledger configured: pass --ledger FILE or set ARCHE_LEDGER")
+			return nil, noLedger()
 		}
 		return answer(ctx, a)
 	}
@@ -212,22 +212,33 @@ func offset(o *canon.Object, key string) int {
 	return -1
 }
 
-// compare decides on one pair. It is never recorded: a pair that is to be kept
-// goes through compare_records.
+// compare decides on one pair, and records the verdict when asked to.
 func (s *service) compare(ctx context.Context, a *mcpserver.Args) (*canon.Object, error) {
-	if a.Bool("store") {
-		return nil, fault.New(fault.Invalid, "this route records nothing").
-			WithHint("the tool compare_records, or arche compare with a ledger, records what it decides")
-	}
-	p, err := resolve.ComparePair(ctx, resolve.PairRequest{
+	req := resolve.PairRequest{
 		A: a.Object("a"), B: a.Object("b"), Entity: a.Text("entity"), Jurisdiction: a.Text("jurisdiction"),
 		PackVersion: s.opts.PackVersion, Engine: s.opts.Engine,
-	})
+	}
+	p, recorded, err := s.decide(ctx, req, a.Bool("store"))
 	if err != nil {
 		return nil, err
 	}
 	return canon.Obj("identity", p.Identity, "action", p.Action, "basis", p.Basis, "explanation", p.Explanation,
-		"score", canon.Float(p.Score), "factors", p.Factors, "decision_id", p.DecisionID, "pins", p.Pins, "recorded", false), nil
+		"score", canon.Float(p.Score), "factors", p.Factors, "decision_id", p.DecisionID, "pins", p.Pins, "recorded", recorded), nil
+}
+
+func (s *service) decide(ctx context.Context, req resolve.PairRequest, store bool) (*resolve.PairResult, bool, error) {
+	switch {
+	case !store:
+		p, err := resolve.ComparePair(ctx, req)
+		return p, false, err
+	case s.opts.Ledger == nil:
+		return nil, false, noLedger()
+	}
+	return s.opts.Ledger.ComparePair(ctx, req)
+}
+
+func noLedger() error {
+	return fault.New(fault.Busy, "no ledger configured: pass --ledger FILE or set ARCHE_LEDGER")
 }
 
 // addPage serves the page and its two files; nothing of it is remote.

@@ -24,6 +24,8 @@ import (
 // Options say what the service works on.
 type Options struct {
 	Server *mcpserver.Server // the tools
+	Ledger *ledger.Ledger    // records what a request asks to be recorded; nil records nothing
+	Actor  string            // is named in events; "" is http: and the caller
 	Signer mcpserver.Signer  // attests POST answers; nil signs nothing
 	Token  string            // bearer token every request must carry; "" asks for none
 	// Ceiling is the jurisdiction and statute that stand in for a request's.
@@ -115,10 +117,7 @@ func (s *service) recovered(next http.Handler) http.Handler {
 
 // serve answers one request of a route.
 func (s *service) serve(w http.ResponseWriter, req *http.Request, r route) {
-	ctx := req.Context()
-	if c := strings.TrimSpace(req.Header.Get("X-Arche-Caller")); c != "" {
-		ctx = ledger.WithActor(ctx, "http:"+c)
-	}
+	ctx := ledger.WithActor(req.Context(), s.actor(req))
 	raw, ok := s.arguments(w, req, r)
 	if !ok {
 		return
@@ -143,6 +142,14 @@ func (s *service) serve(w http.ResponseWriter, req *http.Request, r route) {
 		answer.Set("attestation", envelope)
 	}
 	writeJSON(w, http.StatusOK, answer)
+}
+
+// actor is who events of a request are by: the operator's name, else the caller.
+func (s *service) actor(req *http.Request) string {
+	if s.opts.Actor != "" {
+		return s.opts.Actor
+	}
+	return "http:" + mcpserver.Shorten(*callerOf(req))
 }
 
 // callerOf is who calls: the header, else the client's address.

@@ -41,6 +41,7 @@ func start(t *testing.T, opts service.Options) (*httptest.Server, *resolve.Resul
 		t.Fatal(err)
 	}
 	protection := mcpserver.NewProtection(mcpserver.ProtectOptions{HashKey: "demo-key", Ledger: l})
+	opts.Ledger = l
 	opts.Server = mcpserver.New(mcpserver.Options{Ledger: l, Protection: protection})
 	srv := httptest.NewServer(service.New(opts))
 	t.Cleanup(srv.Close)
@@ -125,6 +126,47 @@ func TestCompare(t *testing.T) {
 	if o.Value("recorded") != false || o.Value("identity") == nil || !strings.Contains(canon.Text(o.Value("decision_id")), ":sha256:") {
 		t.Errorf("answer %s", got)
 	}
+	if code, _ := fetch(t, srv, "GET", "/decision/"+url.PathEscape(canon.Text(o.Value("decision_id"))), ""); code != 404 {
+		t.Errorf("a pair that was not to be stored: decision answers %d", code)
+	}
+}
+
+// TestComparedAndStored: a stored pair is a decision like any other, by the
+// caller, and comparing again adds nothing.
+func TestComparedAndStored(t *testing.T) {
+	srv, _ := start(t, service.Options{})
+	body := `{"a":{"id":"p1","name":"Adaeze Okonkwo","phone":"+2348031234567"},"b":{"id":"p2","name":"Adaeze OKONKWO","phone":"+2348031234567"},"store":true}`
+	var first string
+	for range 2 {
+		code, got := fetch(t, srv, "POST", "/compare", body, "X-Arche-Caller", strings.Repeat("clerk", 40))
+		o := object(t, got)
+		if code != 200 || o.Value("recorded") != true || first != "" && string(got) != first {
+			t.Fatalf("%d %s", code, got)
+		}
+		first = string(got)
+	}
+	id := url.PathEscape(canon.Text(object(t, []byte(first)).Value("decision_id")))
+	_, got := fetch(t, srv, "GET", "/decision/"+id, "")
+	if o := object(t, got); o.Value("verb") != "compare" || !strings.Contains(string(got), `"p2"`) {
+		t.Errorf("decision %s", got)
+	}
+	if _, got := fetch(t, srv, "GET", "/replay/"+id, ""); object(t, got).Value("reproduced") != true {
+		t.Errorf("replay %s", got)
+	}
+	same := `{"a":{"name":"Adaeze Okonkwo"},"b":{"name":"Adaeze Okonkwo"},"store":true}`
+	if code, got := fetch(t, srv, "POST", "/compare", same); code != 200 || object(t, got).Value("recorded") != false {
+		t.Errorf("a record with itself: %d %s", code, got)
+	}
+}
+
+// TestStoreNeedsALedger: what can't be recorded is not answered as if it were.
+func TestStoreNeedsALedger(t *testing.T) {
+	srv := httptest.NewServer(service.New(service.Options{Server: mcpserver.New(mcpserver.Options{})}))
+	defer srv.Close()
+	code, got := fetch(t, srv, "POST", "/compare", `{"a":{"name":"x"},"b":{"name":"y"},"store":true}`)
+	if code != 503 || !strings.Contains(string(got), "no ledger configured") {
+		t.Errorf("%d %s", code, got)
+	}
 }
 
 const note = "Patient Casey Example (NIN 12345678901) called from 0803 555 7890."
@@ -183,7 +225,6 @@ func TestRefusals(t *testing.T) {
 		{"missing", "POST", "/compare", `{"a":{}}`, nil, 422, `argument b is missing`},
 		{"unknown argument", "POST", "/compare", `{"a":{},"b":{},"c":"secret"}`, nil, 422, `unknown argument \"c\"`},
 		{"unknown query", "GET", "/path?record_a=x&record_b=y", "", nil, 404, `no record`},
-		{"store", "POST", "/compare", `{"a":{"name":"x"},"b":{"name":"x"},"store":true}`, nil, 400, `this route records nothing`},
 		{"unknown pack", "POST", "/compare", `{"a":{"name":"x"},"b":{"name":"x"},"entity":"people"}`, nil, 400, `people`},
 		{"too large", "POST", "/detect", long, nil, 413, `larger than the limit`},
 		{"foreign host", "GET", "/entities", "", []string{"Host", "evil.example"}, 421, `Invalid Host header`},
