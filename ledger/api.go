@@ -122,13 +122,7 @@ func selectEvents(ctx context.Context, db *duck.DB, f *Filter, after int64) ([]E
 		args = append(args, f.Subject)
 	}
 	args = append(args, eventsChunk)
-	var out []Event
-	err := db.Query(ctx, `SELECT `+eventColumns+` FROM events`+where+` ORDER BY seq LIMIT ?`, args, func(v []driver.Value) error {
-		e, err := scanEvent(v)
-		out = append(out, e)
-		return err
-	})
-	return out, err
+	return selectPieces(ctx, db, where+` ORDER BY seq LIMIT ?`, args, nil)
 }
 
 // Blob returns the bytes stored under an address. Content whose address is a

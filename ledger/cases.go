@@ -57,12 +57,17 @@ func (s *state) openCases() int {
 // caseViews makes the views of cases; one made once stays, because neither the
 // decision nor its records can change.
 func (r *reader) caseViews(open []int32) ([]any, error) {
-	const step = contentCacheMost / 4 // a case has two records
-	for batch := range slices.Chunk(open, step) {
+	missing := make([]int32, 0, len(open))
+	for _, i := range open {
+		if _, ok := r.l.cache.cases[i]; !ok {
+			missing = append(missing, i)
+		}
+	}
+	for part := range slices.Chunk(missing, shelfMost/2) { // a case has two records
 		if err := r.ctx.Err(); err != nil {
 			return nil, err
 		}
-		if err := r.makeCaseViews(batch); err != nil {
+		if err := r.makeCaseViews(part); err != nil {
 			return nil, err
 		}
 	}
@@ -80,72 +85,117 @@ func (r *reader) caseViews(open []int32) ([]any, error) {
 	return views, nil
 }
 
-// makeCaseViews makes the views that are missing; their records fit the cache.
-func (r *reader) makeCaseViews(open []int32) error {
-	var seqs []int64
-	bySeq := map[int64]int32{}
-	var recs []int32
-	for _, i := range open {
-		if _, ok := r.l.cache.cases[i]; !ok {
-			d := &r.s.decs[i]
-			seqs = append(seqs, d.seq)
-			bySeq[d.seq] = i
-			recs = append(recs, d.a, d.b)
-		}
+// shelfMost bounds the records whose contents lie on the shelf at a time.
+const shelfMost = 200_000
+
+// makeCaseViews makes the views of cases whose records fit the shelf.
+func (r *reader) makeCaseViews(part []int32) error {
+	recs := make([]int32, 0, 2*len(part))
+	for _, i := range part {
+		recs = append(recs, r.s.decs[i].a, r.s.decs[i].b)
 	}
 	slices.Sort(recs)
-	if err := r.fetch(slices.Compact(recs)); err != nil {
+	if err := r.stock(slices.Compact(recs)); err != nil {
 		return err
 	}
-	return r.receipts(seqs, bySeq, func(rec *receipt) error {
+	defer func() { r.shelf = nil }()
+	return r.receiptsAhead(part, func(rec *receipt) error {
 		v, err := r.caseView(rec)
 		r.l.cache.cases[rec.i] = v
 		return err
 	})
 }
 
-// receipts reads the events of many decisions in ranges and checks each.
+// stretch is a piece of the log with decisions to be read: events from the one
+// before the first of them.
+type stretch struct {
+	from   int64 // seq of the first of them
+	n      int   // how many they are
+	events []Event
+}
+
+// receipts reads the events of many decisions stretch by stretch, checks each
+// and hands them over in log order.
 func (r *reader) receipts(seqs []int64, bySeq map[int64]int32, take func(*receipt) error) error {
 	slices.Sort(seqs)
+	return r.stretches(seqs, func(p stretch) error { return r.takeReceipts(&p, bySeq, take) })
+}
+
+// receiptsAhead is receipts for a take that does not use the database: it reads
+// on meanwhile.
+func (r *reader) receiptsAhead(decs []int32, take func(*receipt) error) error {
+	bySeq := make(map[int64]int32, len(decs))
+	seqs := make([]int64, len(decs))
+	for n, i := range decs {
+		seqs[n] = r.s.decs[i].seq
+		bySeq[seqs[n]] = i
+	}
+	slices.Sort(seqs)
+	return ahead(func(put func(stretch) error) error { return r.stretches(seqs, put) },
+		func(p stretch) error { return r.takeReceipts(&p, bySeq, take) })
+}
+
+// stretches reads the events of some places, seqs ascending.
+func (r *reader) stretches(seqs []int64, put func(stretch) error) error {
 	for len(seqs) > 0 {
-		// One range reads as far as events lie close together.
+		// One stretch reads as far as events lie close together.
 		n := 1
-		for n < len(seqs) && n < foldChunk && seqs[n]-seqs[0] < foldChunk && seqs[n]-seqs[n-1] < 500 {
+		for n < len(seqs) && seqs[n]-seqs[0] < stretchMost && seqs[n]-seqs[n-1] < 500 {
 			n++
 		}
-		var found []*receipt
 		events, err := readEvents(r.ctx, r.db, seqs[0]-2, int(seqs[n-1]-seqs[0])+2)
+		if err == nil {
+			err = put(stretch{seqs[0], n, events})
+		}
 		if err != nil {
 			return err
 		}
-		for k := range events {
-			i, ok := bySeq[events[k].seq]
-			if !ok || events[k].seq < seqs[0] { // the one before is read for its link
+		seqs = seqs[n:]
+	}
+	return nil
+}
+
+// stretchMost is how far a stretch reaches.
+const stretchMost = 4096
+
+// takeReceipts checks the decisions of a stretch, on all cores, and hands them
+// over.
+func (r *reader) takeReceipts(p *stretch, bySeq map[int64]int32, take func(*receipt) error) error {
+	found := make([]receipt, len(p.events))
+	err := spread(len(p.events), func(from, to int) error {
+		for k := from; k < to; k++ {
+			e := &p.events[k]
+			i, ok := bySeq[e.seq]
+			if !ok || e.seq < p.from { // the one before is read for its link
 				continue
 			}
 			prev := zeroLink
 			if k > 0 {
-				prev = events[k-1].link
+				prev = p.events[k-1].link
 			}
-			if err := checkEvent(&events[k], events[k].seq-1, prev); err != nil {
+			if err := checkEvent(e, e.seq-1, prev); err != nil {
 				return err
 			}
-			body, err := r.checkReceipt(i, &events[k])
+			body, err := r.checkReceipt(i, e)
 			if err != nil {
 				return err
 			}
-			r.l.cache.checked[i] = true
-			found = append(found, &receipt{i: i, body: body})
+			found[k] = receipt{i: i, body: body}
 		}
-		if len(found) != n {
-			return altered("events of decisions are gone between event %d and event %d", seqs[0], seqs[n-1])
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	found = slices.DeleteFunc(found, func(rec receipt) bool { return rec.body == nil })
+	if len(found) != p.n {
+		return altered("events of decisions are gone between event %d and event %d", p.from, p.from+stretchMost)
+	}
+	for k := range found {
+		r.l.cache.checked.set(found[k].i)
+		if err := take(&found[k]); err != nil {
+			return err
 		}
-		for _, rec := range found {
-			if err := take(rec); err != nil {
-				return err
-			}
-		}
-		seqs = seqs[n:]
 	}
 	return nil
 }

@@ -157,26 +157,13 @@ func checkEvent(e *Event, prevSeq int64, prevLink string) error {
 	return nil
 }
 
-const eventColumns = `log, seq, v, id, kind, subject, supersedes, body, actor, recorded_at, link`
-
-// readEvents reads the next events behind a seq.
-func readEvents(ctx context.Context, db *duck.DB, after int64, limit int) ([]Event, error) {
-	var out []Event
-	err := db.Query(ctx, `SELECT `+eventColumns+` FROM events WHERE seq > ? AND seq <= ? ORDER BY seq`,
-		[]any{after, after + int64(limit)}, func(v []driver.Value) error {
-			e, err := scanEvent(v)
-			out = append(out, e)
-			return err
-		})
-	return out, err
-}
-
 // readEvent reads one event and recomputes its address and its link.
 func readEvent(ctx context.Context, db *duck.DB, seq int64) (*Event, error) {
-	var prev, e *Event
-	err := db.Query(ctx, `SELECT `+eventColumns+` FROM events WHERE seq >= ? AND seq <= ?`, []any{seq - 1, seq}, func(v []driver.Value) error {
-		x, err := scanEvent(v)
-		if err != nil {
+	var e *Event
+	link := zeroLink
+	err := db.Query(ctx, `SELECT `+eventPieces+` FROM events WHERE seq >= ? AND seq <= ?`, []any{seq - 1, seq}, func(v []driver.Value) error {
+		var x Event
+		if err := scanPieces(v, &x); err != nil {
 			return err
 		}
 		if x.seq == seq {
@@ -185,7 +172,7 @@ func readEvent(ctx context.Context, db *duck.DB, seq int64) (*Event, error) {
 			}
 			e = &x
 		} else {
-			prev = &x
+			link = x.link
 		}
 		return nil
 	})
@@ -194,10 +181,6 @@ func readEvent(ctx context.Context, db *duck.DB, seq int64) (*Event, error) {
 	}
 	if e == nil {
 		return nil, altered("event %d is gone", seq)
-	}
-	link := zeroLink
-	if prev != nil {
-		link = prev.link
 	}
 	return e, checkEvent(e, seq-1, link)
 }

@@ -199,7 +199,7 @@ func (b *batch) store(u *unit, rows []row) ([]int32, runList, error) {
 
 // checkDecision compares a decision with its event, once while it is cached.
 func (r *reader) checkDecision(i int32) error {
-	if r.l.cache.checked[i] {
+	if r.l.cache.checked.has(i) {
 		return nil
 	}
 	_, err := r.receipt(i)

@@ -104,11 +104,11 @@ func (r *reader) receipt(i int32) (*receipt, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !r.l.cache.checked[i] {
+	if !r.l.cache.checked.has(i) {
 		if err := r.checkRow(i, e); err != nil {
 			return nil, err
 		}
-		r.l.cache.checked[i] = true
+		r.l.cache.checked.set(i)
 	}
 	return &receipt{i: i, body: body}, nil
 }

@@ -64,10 +64,15 @@ func (s *state) inLogOrder(list []int32) []int32 {
 	return order
 }
 
-// makeEntityViews makes the views that are missing, batch by batch.
+// makeEntityViews makes the views that are missing, part by part.
 func (r *reader) makeEntityViews(list []int32) error {
+	list = slices.DeleteFunc(list, func(e int32) bool { return r.s.ents[e].answer != nil })
+	if err := r.checkAll(list); err != nil {
+		return err
+	}
+	defer func() { r.shelf = nil }()
 	for len(list) > 0 {
-		n, err := r.prepareEntities(list)
+		n, err := r.stockEntities(list)
 		if err != nil {
 			return err
 		}
@@ -84,56 +89,43 @@ func (r *reader) makeEntityViews(list []int32) error {
 	return nil
 }
 
-// prepareEntities reads at once what the views of the first entities of a list
-// need, as many as the cache holds, and says how many those are. A reading of
-// its own for each entity would look through the log each time.
-func (r *reader) prepareEntities(list []int32) (int, error) {
-	var recs, decs []int32
-	n := 0
+// stockEntities reads at once the contents that the views of the first entities
+// of a list need, as many as the shelf holds, and says how many entities those
+// are. A reading of its own for each would look through the log each time.
+func (r *reader) stockEntities(list []int32) (n int, err error) {
+	var recs []int32
 	for _, e := range list {
 		n++
-		ent := &r.s.ents[e]
-		if ent.answer != nil {
-			continue
+		if recs = append(recs, r.s.ents[e].members...); len(recs) > shelfMost {
+			break
 		}
-		recs = append(recs, ent.members...)
-		for _, m := range ent.members {
+	}
+	return n, r.stock(recs)
+}
+
+// checkAll compares the decisions that entities show with their events, those
+// not compared before, in one reading.
+func (r *reader) checkAll(list []int32) error {
+	var decs []int32
+	for _, e := range list {
+		for _, m := range r.s.ents[e].members {
 			for _, d := range r.s.recs[m].decs {
-				if r.s.decs[d].a == m && r.s.linking(d) {
+				if r.s.decs[d].a == m && r.s.linking(d) && !r.l.cache.checked.has(d) {
 					decs = append(decs, d)
 				}
 			}
 		}
-		if len(recs) > contentCacheMost/2 {
-			break
-		}
-	}
-	if err := r.fetch(recs); err != nil {
-		return 0, err
-	}
-	return n, r.checkAll(decs)
-}
-
-// checkAll compares many decisions with their events in one reading.
-func (r *reader) checkAll(decs []int32) error {
-	var seqs []int64
-	bySeq := map[int64]int32{}
-	for _, i := range decs {
-		if !r.l.cache.checked[i] {
-			seqs = append(seqs, r.s.decs[i].seq)
-			bySeq[r.s.decs[i].seq] = i
-		}
 	}
 	const few = 4
-	if len(seqs) <= few {
-		for _, i := range bySeq {
-			if _, err := r.receipt(i); err != nil {
-				return err
-			}
-		}
-		return nil
+	if len(decs) > few {
+		return r.receiptsAhead(decs, func(*receipt) error { return nil })
 	}
-	return r.receipts(seqs, bySeq, func(*receipt) error { return nil })
+	for _, i := range decs {
+		if _, err := r.receipt(i); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // entityView is an entity as the tools show it, made once until it changes.
@@ -149,8 +141,10 @@ func (r *reader) entityView(e int32) (*canon.Object, error) {
 		}
 		return compareInt(x, y)
 	})
-	if err := r.fetch(members); err != nil {
-		return nil, err
+	if r.shelf == nil {
+		if err := r.fetch(members); err != nil {
+			return nil, err
+		}
 	}
 	records := make([]any, len(members))
 	for i, m := range members {

@@ -76,7 +76,7 @@ func known(kind string) bool {
 
 // noteOther keeps the last event of a subject for the append rule.
 func (s *state) noteOther(e *Event) {
-	s.others[e.subject] = other{seq: e.seq, event: e.id}
+	s.others[strings.Clone(e.subject)] = other{seq: e.seq, event: strings.Clone(e.id)}
 }
 
 func eventAddress(id string) address {
@@ -395,7 +395,7 @@ func (s *state) applyOperator(e *Event, b operatorBody) error {
 		s.sameOf[x] = append(s.sameOf[x], y)
 		s.sameOf[y] = append(s.sameOf[y], x)
 	}
-	s.ops[key] = operatorEdge{verdict: b.verdict, seq: e.seq, event: e.id, subject: e.subject}
+	s.ops[key] = operatorEdge{verdict: b.verdict, seq: e.seq, event: strings.Clone(e.id), subject: strings.Clone(e.subject)}
 	if b.verdict == "same" {
 		for side, r := range []int32{x, y} {
 			if s.recs[r].first == 0 {

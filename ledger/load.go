@@ -161,10 +161,10 @@ func toAddress(v driver.Value) (a address, ok bool) {
 // others reads the events that no projection holds; the fold takes them in
 // between the decisions.
 func (f *loader) others() error {
-	return f.db.Query(f.ctx, `SELECT `+eventColumns+` FROM events
+	return f.db.Query(f.ctx, `SELECT `+eventPieces+` FROM events
 		WHERE kind NOT IN ('record.stored', 'run.recorded', 'decision.recorded') ORDER BY seq`, nil, func(v []driver.Value) error {
-		e, err := scanEvent(v)
-		if err != nil {
+		var e Event
+		if err := scanPieces(v, &e); err != nil {
 			return err
 		}
 		if eventID(e.version, e.kind, e.subject, e.supersedes, e.body) != e.id {
@@ -174,7 +174,8 @@ func (f *loader) others() error {
 		if err != nil {
 			return err
 		}
-		e.body = "" // not needed any more, and there may be many
+		// Not needed any more, and there may be many.
+		e = Event{seq: e.seq, version: e.version, id: strings.Clone(e.id), kind: strings.Clone(e.kind), subject: strings.Clone(e.subject), recordedAt: e.recordedAt}
 		f.other = append(f.other, loadedEvent{e, body})
 		return nil
 	})

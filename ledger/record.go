@@ -108,7 +108,7 @@ type cache struct {
 	content map[int32]*canon.Object
 	labels  map[int32]string
 	cases   map[int32]*canon.Object
-	checked map[int32]bool // decisions whose event was read and fits
+	checked marks // decisions whose event was read and fits
 	exact   map[int32][]exactValue
 	corpora map[corpusKey]*corpus
 	runs    map[int32]*runRecord
@@ -117,7 +117,7 @@ type cache struct {
 func (c *cache) reset() {
 	*c = cache{
 		content: map[int32]*canon.Object{}, labels: map[int32]string{}, cases: map[int32]*canon.Object{},
-		checked: map[int32]bool{}, exact: map[int32][]exactValue{}, corpora: map[corpusKey]*corpus{},
+		exact: map[int32][]exactValue{}, corpora: map[corpusKey]*corpus{},
 		runs: map[int32]*runRecord{},
 	}
 }
@@ -131,6 +131,9 @@ type reader struct {
 	l   *Ledger
 	db  *duck.DB
 	s   *state
+	// shelf are contents that a long answer needs, read together, checked and
+	// not yet parsed.
+	shelf map[int32][]byte
 }
 
 func (l *Ledger) reader(ctx context.Context, db *duck.DB, s *state) *reader {
@@ -142,82 +145,167 @@ func (r *reader) contentOf(i int32) (*canon.Object, error) {
 	if o, ok := r.l.cache.content[i]; ok {
 		return o, nil
 	}
+	if data, ok := r.shelf[i]; ok {
+		o, err := r.s.parseContent(i, data)
+		if err == nil {
+			r.l.cache.keep(i, o)
+		}
+		return o, err
+	}
 	if err := r.fetch([]int32{i}); err != nil {
 		return nil, err
 	}
 	return r.l.cache.content[i], nil
 }
 
-// fetch reads the contents of records into the cache.
-func (r *reader) fetch(want []int32) error {
-	c := &r.l.cache
-	var seqs []int64
-	bySeq := map[int64]int32{}
-	for _, i := range want {
-		if _, ok := c.content[i]; ok || r.s.recs[i].erased {
-			continue
-		}
-		seqs = append(seqs, r.s.recs[i].seq)
-		bySeq[r.s.recs[i].seq] = i
-	}
-	if len(seqs) == 0 {
-		return nil
-	}
-	if len(c.content)+len(seqs) > contentCacheMost {
+// keep puts a record into the cache; a full one is emptied first.
+func (c *cache) keep(i int32, o *canon.Object) {
+	if len(c.content) >= contentCacheMost {
 		clear(c.content)
 	}
+	c.content[i] = o
+}
+
+// fetch reads the contents of records into the cache. All of them are there
+// afterwards when they are at most contentCacheMost.
+func (r *reader) fetch(want []int32) error {
+	c := &r.l.cache
+	missing := func() (out []int32) {
+		for _, i := range want {
+			if _, ok := c.content[i]; !ok && !r.s.recs[i].erased {
+				out = append(out, i)
+			}
+		}
+		return out
+	}
+	unread := missing()
+	if len(unread) == 0 {
+		return nil
+	}
+	if len(c.content)+len(unread) > contentCacheMost {
+		clear(c.content)
+		unread = missing() // those that were in it too
+	}
+	return r.contents(unread, func(i int32, data []byte) error {
+		o, err := r.s.parseContent(i, data)
+		c.content[i] = o
+		return err
+	})
+}
+
+// stock puts the contents of records on the shelf in place of what is there.
+// Those that the cache holds are put there too: it may be emptied on the way.
+func (r *reader) stock(want []int32) error {
+	r.shelf = make(map[int32][]byte, len(want))
+	unread := make([]int32, 0, len(want))
+	for _, i := range want {
+		if !r.s.recs[i].erased {
+			unread = append(unread, i)
+		}
+	}
+	return r.contents(unread, func(i int32, data []byte) error {
+		r.shelf[i] = data
+		return nil
+	})
+}
+
+// contents reads the bytes of records, compares them with what their events say
+// and hands each over once.
+func (r *reader) contents(want []int32, take func(i int32, data []byte) error) error {
+	seqs := make([]int64, 0, len(want))
+	bySeq := make(map[int64]int32, len(want))
+	for _, i := range want {
+		seq := r.s.recs[i].seq
+		if _, ok := bySeq[seq]; !ok {
+			seqs, bySeq[seq] = append(seqs, seq), i
+		}
+	}
 	slices.Sort(seqs)
-	take := func(v []driver.Value) error {
+	err := r.blobsAt(seqs, func(v []driver.Value) error {
 		seq, _ := v[0].(int64)
 		i, ok := bySeq[seq]
-		if !ok || v[1] != r.s.recordID(i) {
+		text, _ := v[1].(string)
+		if id, is := parseAddress(text, recordPrefix); !ok || !is || id != r.s.recs[i].id {
 			return nil
 		}
 		data, _ := v[2].([]byte)
-		o, err := r.s.checkContent(i, data)
+		if err := r.s.checkBytes(i, data); err != nil {
+			return err
+		}
+		delete(bySeq, seq)
+		return take(i, data)
+	})
+	if err != nil {
+		return err
+	}
+	gone := int32(-1)
+	for _, i := range bySeq {
+		if gone < 0 || i < gone {
+			gone = i
+		}
+	}
+	if gone >= 0 {
+		return altered("the content of record %s is gone", r.s.recordID(gone))
+	}
+	return nil
+}
+
+// blobsAt reads the blobs of some events, seqs ascending: each by itself when
+// they are few, else stretch by stretch, and of a stretch of which most is not
+// wanted only what is.
+func (r *reader) blobsAt(seqs []int64, take func(v []driver.Value) error) error {
+	const few, gap = 8, 20_000
+	for len(seqs) > 0 {
+		n := 1
+		for n < len(seqs) && seqs[n]-seqs[n-1] < gap {
+			n++
+		}
+		part, last := seqs[:n], seqs[n-1]
+		seqs = seqs[n:]
+		var err error
+		switch {
+		case n <= few:
+			for _, seq := range part {
+				if err = r.db.Query(r.ctx, `SELECT seq, address, bytes FROM blobs WHERE seq = ?`, []any{seq}, take); err != nil {
+					break
+				}
+			}
+		case last-part[0] < 4*int64(n):
+			err = r.db.Query(r.ctx, `SELECT seq, address, bytes FROM blobs WHERE seq >= ? AND seq <= ?`, []any{part[0], last}, take)
+		default:
+			err = r.db.Query(r.ctx, `SELECT seq, address, bytes FROM blobs WHERE seq >= ? AND seq <= ? AND seq IN (SELECT unnest(?))`,
+				[]any{part[0], last, part}, take)
+		}
 		if err != nil {
 			return err
 		}
-		c.content[i] = o
-		return nil
-	}
-	if err := r.blobsAt(seqs, take); err != nil {
-		return err
-	}
-	for _, i := range bySeq {
-		if _, ok := c.content[i]; !ok {
-			return altered("the content of record %s is gone", r.s.recordID(i))
-		}
 	}
 	return nil
 }
 
-// blobsAt reads the blobs of some events: each by itself when they are few, all
-// between the first and the last when they are many.
-func (r *reader) blobsAt(seqs []int64, take func(v []driver.Value) error) error {
-	const few = 8
-	if len(seqs) > few {
-		return r.db.Query(r.ctx, `SELECT seq, address, bytes FROM blobs WHERE seq >= ? AND seq <= ?`,
-			[]any{seqs[0], seqs[len(seqs)-1]}, take)
-	}
-	for _, seq := range seqs {
-		if err := r.db.Query(r.ctx, `SELECT seq, address, bytes FROM blobs WHERE seq = ?`, []any{seq}, take); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// checkContent compares a record's bytes with what its event says and parses them.
-func (s *state) checkContent(i int32, data []byte) (*canon.Object, error) {
+// checkBytes compares a record's bytes with what its event says.
+func (s *state) checkBytes(i int32, data []byte) error {
 	if blake3.Sum256(data) != s.recs[i].content {
-		return nil, altered("the content of record %s is not what was stored", s.recordID(i))
+		return altered("the content of record %s is not what was stored", s.recordID(i))
 	}
+	return nil
+}
+
+// parseContent parses a record's bytes.
+func (s *state) parseContent(i int32, data []byte) (*canon.Object, error) {
 	o, err := canon.ParseObject(data, canon.Limits{Depth: 1 << 16, NonFinite: true})
 	if err != nil {
 		return nil, altered("the content of record %s is not a record", s.recordID(i))
 	}
 	return o, nil
+}
+
+// checkContent compares a record's bytes with what its event says and parses them.
+func (s *state) checkContent(i int32, data []byte) (*canon.Object, error) {
+	if err := s.checkBytes(i, data); err != nil {
+		return nil, err
+	}
+	return s.parseContent(i, data)
 }
 
 // asStored is a record as its blob gives it back. The order of keys matters: of

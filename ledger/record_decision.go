@@ -168,7 +168,7 @@ func (u *unit) recordVerdict(v *verdict, run string, withheld string) (int32, er
 		u.blob(t.Address, t.Bytes)
 	}
 	n := int32(len(s.decs) - 1) //nolint:gosec // bounded by the number of events
-	u.l.cache.checked[n] = true
+	u.l.cache.checked.set(n)
 	return n, nil
 }
 

@@ -155,6 +155,7 @@ func (t *interner) put(s string) word {
 		return n
 	}
 	n := word(len(t.texts)) //nolint:gosec // memory ends first
+	s = strings.Clone(s)    // it may be a piece of an event
 	t.texts = append(t.texts, s)
 	t.index[s] = n
 	return n
@@ -201,7 +202,7 @@ func (s *state) publicAddress(id string, keep bool) (prefix word, a address) {
 	}
 	a = blake3.Sum256([]byte(id))
 	if keep {
-		s.foreign[a] = id
+		s.foreign[a] = strings.Clone(id)
 	}
 	return 0, a
 }
