@@ -1,12 +1,12 @@
 package mcpserver_test
 
 import (
-	"path/filepath"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/arche-ledger/arche/attest"
+	"github.com/arche-ledger/arche/internal/arctest"
 	"github.com/arche-ledger/arche/internal/canon"
 	"github.com/arche-ledger/arche/mcpserver"
 )
@@ -23,28 +23,28 @@ func TestStoryIsAttested(t *testing.T) {
 	opts.Signer = attest.NewSigner(key, attest.Options{Engine: "arche@test"})
 	server := mcpserver.New(opts)
 	seen := map[string]bool{}
-	for _, v := range readVectors(t, filepath.Join(goldenDir, "seed.jsonl")) {
+	for _, v := range arctest.Vectors(t, "seed.jsonl") {
 		var answers []any
-		for _, step := range v.steps {
-			tool := textOf(step, "tool")
+		for _, step := range v.Steps {
+			tool := step.Tool
 			got, err := ask(t, server, step, answers)
 			if err != nil {
-				t.Fatalf("%s %s: %v", v.id, tool, err)
+				t.Fatalf("%s %s: %v", v.ID, tool, err)
 			}
 			answers = append(answers, got)
 			answer, ok := got.(*canon.Object)
 			if !ok || answer.Has("error") {
-				t.Fatalf("%s %s: %v", v.id, tool, show(got))
+				t.Fatalf("%s %s: %v", v.ID, tool, arctest.Show(got))
 			}
 			seen[tool] = true
 			rest := answer.Clone()
 			rest.Delete("attestation")
 			check := attest.Verify(attest.Question{Envelope: answer, Response: rest, Key: key.Public()})
 			if !check.OK() || !check.Trusted || check.Tool != tool || check.ResponseMatch == nil {
-				t.Errorf("%s %s: %v", v.id, tool, show(check.Answer()))
+				t.Errorf("%s %s: %v", v.ID, tool, arctest.Show(check.Answer()))
 			}
 			if id, ok := answer.Value("decision_id").(string); ok && len(check.DecisionIDs) == 0 {
-				t.Errorf("%s %s: decision %s is not among the signed ids", v.id, tool, id)
+				t.Errorf("%s %s: decision %s is not among the signed ids", v.ID, tool, id)
 			}
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/arche-ledger/arche/internal/arctest"
 	"github.com/arche-ledger/arche/internal/canon"
 	"github.com/arche-ledger/arche/ledger"
 	"github.com/arche-ledger/arche/ledger/documents"
@@ -53,10 +54,10 @@ func TestConformance(t *testing.T) {
 	allowed := departures(t)
 	agree, total := map[string]int{}, map[string]int{}
 	for _, file := range goldenFiles {
-		vectors := readVectors(t, filepath.Join(goldenDir, file))
+		vectors := arctest.Vectors(t, file)
 		verdicts := playAll(t, file, vectors)
 		for i, v := range vectors {
-			tool := textOf(v.raw, "tool")
+			tool := arctest.TextOf(v.Raw, "tool")
 			if strings.HasPrefix(tool, "internal.") {
 				continue
 			}
@@ -64,21 +65,21 @@ func TestConformance(t *testing.T) {
 				tool = "scenario:" + strings.TrimSuffix(file, ".jsonl")
 			}
 			why := verdicts[i]
-			reason, listed := allowed[v.id]
-			delete(allowed, v.id)
+			reason, listed := allowed[v.ID]
+			delete(allowed, v.ID)
 			total[tool]++
 			switch {
 			case why == "" && listed:
-				t.Errorf("%s agrees and is still listed as a departure: %s", v.id, reason)
+				t.Errorf("%s agrees and is still listed as a departure: %s", v.ID, reason)
 			case why == "":
 				agree[tool]++
 			case listed:
-				t.Logf("departs %s: %s (%s)", v.id, why, reason)
-			case v.fault != "":
-				t.Logf("departs %s: records a defect of the published program (%s): %s", v.id, v.fault, why)
+				t.Logf("departs %s: %s (%s)", v.ID, why, reason)
+			case v.Fault != "":
+				t.Logf("departs %s: records a defect of the published program (%s): %s", v.ID, v.Fault, why)
 				total[tool]--
 			default:
-				t.Errorf("%s %s: %s", v.id, tool, why)
+				t.Errorf("%s %s: %s", v.ID, tool, why)
 			}
 		}
 	}
@@ -90,16 +91,16 @@ func TestConformance(t *testing.T) {
 
 // playAll runs the vectors of a file, scenarios side by side, and returns where
 // each differs.
-func playAll(t *testing.T, file string, vectors []vector) []string {
+func playAll(t *testing.T, file string, vectors []arctest.Vector) []string {
 	verdicts := make([]string, len(vectors))
 	pool := map[string]*mcpserver.Server{}
 	var g errgroup.Group
 	g.SetLimit(runtime.GOMAXPROCS(0))
 	for i, v := range vectors {
-		if strings.HasPrefix(textOf(v.raw, "tool"), "internal.") {
+		if strings.HasPrefix(arctest.TextOf(v.Raw, "tool"), "internal.") {
 			continue
 		}
-		if !v.raw.Has("steps") {
+		if !v.Raw.Has("steps") {
 			verdicts[i] = play(t, file, v, pool)
 			continue
 		}
@@ -130,10 +131,10 @@ func printAgreement(agree, total map[string]int) {
 
 // play runs one vector and says where it differs. Calls without steps share a
 // server by environment.
-func play(t *testing.T, file string, v vector, pool map[string]*mcpserver.Server) string {
+func play(t *testing.T, file string, v arctest.Vector, pool map[string]*mcpserver.Server) string {
 	t.Helper()
 	env := map[string]string{}
-	if e, ok := v.raw.Value("env").(*canon.Object); ok {
+	if e, ok := v.Raw.Value("env").(*canon.Object); ok {
 		for k, value := range e.All() {
 			env[k] = canon.Text(value)
 		}
@@ -141,7 +142,7 @@ func play(t *testing.T, file string, v vector, pool map[string]*mcpserver.Server
 	if file == "resolve-0.10.jsonl" {
 		env["ARCHE_PACK_VERSION"] = "0.10"
 	}
-	scenario := v.raw.Has("steps")
+	scenario := v.Raw.Has("steps")
 	var server *mcpserver.Server
 	var project string
 	if scenario {
@@ -159,29 +160,19 @@ func play(t *testing.T, file string, v vector, pool map[string]*mcpserver.Server
 		}
 		server = pool[key]
 	}
-	c := &comparison{names: map[string]string{}}
+	c := arctest.NewComparison()
 	var answers []any
-	for i, step := range v.steps {
+	for i, step := range v.Steps {
 		got, err := ask(t, server, step, answers)
 		if err != nil {
 			return fmt.Sprintf("step %d: %v", i, err)
 		}
 		answers = append(answers, got)
-		want, there := step.Get("want")
-		if !there {
+		if !step.Raw.Has("want") {
 			continue
 		}
-		c.ignore = slices.Clone(volatileKeys)
-		if !v.prose {
-			c.ignore = append(c.ignore, proseKeys...)
-		}
-		if list, ok := step.Value("ignore").([]any); ok {
-			for _, p := range list {
-				c.ignore = append(c.ignore, canon.Text(p))
-			}
-		}
-		if why := judge(c, want, got); why != "" {
-			return fmt.Sprintf("step %d %s: %s", i, textOf(step, "tool"), why)
+		if why := judge(c, step.Want, got, v.Ignored(step)); why != "" {
+			return fmt.Sprintf("step %d %s: %s", i, step.Tool, why)
 		}
 	}
 	return checkAfter(v, project)
@@ -227,13 +218,13 @@ func promised(tool string, answer []byte) error {
 }
 
 // ask calls one tool as the transports do; a refusal is {"error": text}.
-func ask(t *testing.T, server *mcpserver.Server, step *canon.Object, answers []any) (any, error) {
+func ask(t *testing.T, server *mcpserver.Server, step arctest.Step, answers []any) (any, error) {
 	t.Helper()
-	args := step.Value("args")
-	if args == nil {
-		args = &canon.Object{}
+	given := step.Args
+	if given == nil {
+		given = &canon.Object{}
 	}
-	args, err := fill(args, answers)
+	args, err := arctest.Fill(given, answers)
 	if err != nil {
 		return nil, err
 	}
@@ -241,7 +232,7 @@ func ask(t *testing.T, server *mcpserver.Server, step *canon.Object, answers []a
 	if err != nil {
 		return nil, err
 	}
-	reply, err := server.Call(t.Context(), textOf(step, "tool"), raw)
+	reply, err := server.Call(t.Context(), step.Tool, raw)
 	if err != nil {
 		return canon.Obj("error", err.Error()), nil
 	}
@@ -249,7 +240,7 @@ func ask(t *testing.T, server *mcpserver.Server, step *canon.Object, answers []a
 		return canon.Obj("error", reply.Fault.Message), nil
 	}
 	if _, plain := reply.Value.(mcpserver.Plain); !plain {
-		if err := promised(textOf(step, "tool"), reply.Answer); err != nil {
+		if err := promised(step.Tool, reply.Answer); err != nil {
 			return nil, fmt.Errorf("the answer breaks its output schema: %w", err)
 		}
 	}
@@ -260,7 +251,7 @@ func ask(t *testing.T, server *mcpserver.Server, step *canon.Object, answers []a
 	return v, nil
 }
 
-func judge(c *comparison, want, got any) string {
+func judge(c *arctest.Comparison, want, got any, ignore []string) string {
 	refused := func(v any) (any, bool) {
 		o, ok := v.(*canon.Object)
 		if !ok {
@@ -272,17 +263,17 @@ func judge(c *comparison, want, got any) string {
 	text, gotError := refused(got)
 	switch {
 	case wantError && !gotError:
-		return "want an error, got " + show(got)
+		return "want an error, got " + arctest.Show(got)
 	case wantError:
 		return ""
 	case gotError:
-		return "error: " + show(text)
+		return "error: " + arctest.Show(text)
 	}
-	return c.diff(want, got, "")
+	return c.Diff(want, got, ignore...)
 }
 
 // layProject writes a scenario's files into an empty project folder.
-func layProject(t *testing.T, v vector) string {
+func layProject(t *testing.T, v arctest.Vector) string {
 	t.Helper()
 	dir := t.TempDir()
 	write := func(name, text string) {
@@ -304,12 +295,12 @@ func layProject(t *testing.T, v vector) string {
 		}
 		return string(b)
 	}
-	if files, ok := v.raw.Value("files").(*canon.Object); ok {
+	if files, ok := v.Raw.Value("files").(*canon.Object); ok {
 		for name, text := range files.All() {
 			write(name, asText(text))
 		}
 	}
-	if links, ok := v.raw.Value("symlinks").(*canon.Object); ok {
+	if links, ok := v.Raw.Value("symlinks").(*canon.Object); ok {
 		for name, target := range links.All() {
 			full := filepath.Join(dir, name)
 			if err := os.MkdirAll(filepath.Dir(full), 0o755); err != nil {
@@ -320,7 +311,7 @@ func layProject(t *testing.T, v vector) string {
 			}
 		}
 	}
-	if settings := v.raw.Value("settings"); settings != nil {
+	if settings := v.Raw.Value("settings"); settings != nil {
 		b, err := canon.Compact(settings)
 		if err != nil {
 			t.Fatal(err)
@@ -331,8 +322,8 @@ func layProject(t *testing.T, v vector) string {
 }
 
 // checkAfter compares the files of a project with what the vector wants.
-func checkAfter(v vector, project string) string {
-	after, ok := v.raw.Value("after").(*canon.Object)
+func checkAfter(v arctest.Vector, project string) string {
+	after, ok := v.Raw.Value("after").(*canon.Object)
 	if !ok {
 		return ""
 	}
@@ -360,7 +351,7 @@ func fileDiffers(name, text string, rule any, o *canon.Object) string {
 		o = canon.Obj("equals", s)
 	}
 	if want, ok := o.Value("equals").(string); ok && want != text {
-		return fmt.Sprintf("%s: want %q, got %q", name, clip(want), clip(text))
+		return fmt.Sprintf("%s: want %q, got %q", name, arctest.Clip(want), arctest.Clip(text))
 	}
 	for _, s := range textsOf(o.Value("contains")) {
 		if !strings.Contains(text, s) {

@@ -1,11 +1,11 @@
 package mcpserver_test
 
 import (
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/arche-ledger/arche/internal/arctest"
 	"github.com/arche-ledger/arche/internal/canon"
 	"github.com/arche-ledger/arche/ledger"
 	"github.com/arche-ledger/arche/ledger/documents"
@@ -40,7 +40,7 @@ func librarian(t *testing.T, project, uri string) *mcpserver.Server {
 // TestDocumentVectors plays the golden scenarios of the knowledge base, error
 // texts included, with a shared ledger and with one of the project's own.
 func TestDocumentVectors(t *testing.T) {
-	vectors := readVectors(t, filepath.Join(goldenDir, "documents.jsonl"))
+	vectors := arctest.Vectors(t, "documents.jsonl")
 	for _, mode := range []struct{ name, uri string }{{"shared ledger", "duckdb:///:memory:"}, {"own ledger", ""}} {
 		t.Run(mode.name, func(t *testing.T) {
 			agree := 0
@@ -49,7 +49,7 @@ func TestDocumentVectors(t *testing.T) {
 					continue
 				}
 				if why := playStrict(t, v, mode.uri); why != "" {
-					t.Errorf("%s: %s", v.id, why)
+					t.Errorf("%s: %s", v.ID, why)
 					continue
 				}
 				agree++
@@ -60,28 +60,26 @@ func TestDocumentVectors(t *testing.T) {
 }
 
 // playStrict is play with the texts of errors compared too.
-func playStrict(t *testing.T, v vector, uri string) string {
+func playStrict(t *testing.T, v arctest.Vector, uri string) string {
 	t.Helper()
 	project := layProject(t, v)
 	server := librarian(t, project, uri)
-	c := &comparison{names: map[string]string{}}
+	c := arctest.NewComparison()
 	var answers []any
-	for _, step := range v.steps {
+	for _, step := range v.Steps {
 		got, err := ask(t, server, step, answers)
 		if err != nil {
 			return err.Error()
 		}
 		answers = append(answers, got)
-		c.ignore = slices.Clone(proseKeys)
-		c.ignore = append(c.ignore, textsOf(step.Value("ignore"))...)
-		want := step.Value("want")
-		if why := judge(c, want, got); why != "" {
-			return textOf(step, "tool") + ": " + why
+		want := step.Want
+		if why := judge(c, want, got, slices.Concat(arctest.ProseKeys, step.Ignore)); why != "" {
+			return step.Tool + ": " + why
 		}
 		w, _ := want.(*canon.Object)
 		g, _ := got.(*canon.Object)
-		if text, refused := w.Value("error").(string); refused && !strings.Contains(textOf(g, "error"), text) {
-			return textOf(step, "tool") + ": want " + text + ", got " + textOf(g, "error")
+		if text, refused := w.Value("error").(string); refused && !strings.Contains(arctest.TextOf(g, "error"), text) {
+			return step.Tool + ": want " + text + ", got " + arctest.TextOf(g, "error")
 		}
 	}
 	return checkAfter(v, project)
