@@ -157,3 +157,35 @@ func TestLabelOfEqualRows(t *testing.T) {
 		t.Errorf("label %v, want 2", got)
 	}
 }
+
+// TestObserveBetweenVersions: a decision that a batch made between two versions
+// of one record has nothing to be decided again about; evidence that says what
+// is known leaves it out and goes on.
+func TestObserveBetweenVersions(t *testing.T) {
+	ctx := context.Background()
+	l := open(t, filePath(t), ledger.Options{})
+	compare := func(a, b *canon.Object) {
+		t.Helper()
+		if _, err := l.Compare(ctx, resolve.Request{
+			Entity: "organisation", Threshold: resolve.DefaultThreshold, IDField: "id", A: []*canon.Object{a}, B: []*canon.Object{b},
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	first := canon.Obj("id", "a", "name", "Zentari Mills")
+	compare(first, canon.Obj("id", "b", "name", "Zentari Mills Ltd"))
+	old := pairs(t, l)["a b"].Value("record_a").(string)
+	if _, err := l.Observe(ctx, old, canon.Obj("registration_id", "RC-1")); err != nil {
+		t.Fatal(err)
+	}
+	compare(first, canon.Obj("id", "a", "name", "Zentari Mills", "registration_id", "RC-1")) // the version, as a row of its own
+	out, err := l.Observe(ctx, old, canon.Obj("registration_id", "RC-1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range out.Value("decisions").([]any) {
+		if v := d.(*canon.Object); v.Value("record_a") == v.Value("record_b") {
+			t.Errorf("decided about one record: %v", v.Value("decision_id"))
+		}
+	}
+}
