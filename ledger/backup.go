@@ -17,6 +17,7 @@ import (
 	"github.com/zeebo/blake3"
 
 	"github.com/arche-ledger/arche/internal/canon"
+	"github.com/arche-ledger/arche/internal/disk"
 	"github.com/arche-ledger/arche/internal/fault"
 	"github.com/arche-ledger/arche/ledger/duck"
 )
@@ -41,7 +42,8 @@ type BackupInfo struct {
 // Backup writes the ledger, as it stands at one moment, into a new folder. The
 // ledger is held while it is read; files are 0600 and the folder 0700.
 func (l *Ledger) Backup(ctx context.Context, dir string) (*BackupInfo, error) {
-	if err := os.Mkdir(dir, 0o700); err != nil {
+	d := l.disk()
+	if err := d.Mkdir(dir, 0o700); err != nil {
 		if errors.Is(err, os.ErrExist) {
 			return nil, fault.Wrap(err, fault.Invalid, "the backup folder exists already").WithHint("name a folder that is not there yet")
 		}
@@ -58,13 +60,13 @@ func (l *Ledger) Backup(ctx context.Context, dir string) (*BackupInfo, error) {
 			{backupEvents, func(out *bufio.Writer) error { return backupEventRows(ctx, db, out) }},
 			{backupBlobs, func(out *bufio.Writer) (err error) { info.Blobs, err = backupBlobRows(ctx, db, out); return err }},
 		} {
-			sum, err := writeHashed(filepath.Join(dir, f.name), f.write)
+			sum, err := writeHashed(d, filepath.Join(dir, f.name), f.write)
 			if err != nil {
 				return err
 			}
 			sums[f.name] = sum
 		}
-		_, err := writeHashed(filepath.Join(dir, backupManifest), func(out *bufio.Writer) error {
+		_, err := writeHashed(d, filepath.Join(dir, backupManifest), func(out *bufio.Writer) error {
 			text, err := canon.Indent(canon.Obj("form", backupForm, "format", formatVersion, "log", logMain, "events", info.Events, "blobs", info.Blobs,
 				"link", info.Link, backupEvents, sums[backupEvents], backupBlobs, sums[backupBlobs]))
 			if err != nil {
@@ -75,22 +77,37 @@ func (l *Ledger) Backup(ctx context.Context, dir string) (*BackupInfo, error) {
 		})
 		return err
 	})
+	// The names are durable too: those of the files, then that of the folder.
+	for _, f := range []string{dir, filepath.Dir(dir)} {
+		if err == nil {
+			err = d.Sync(f)
+		}
+	}
 	if err != nil {
-		return nil, errors.Join(err, os.RemoveAll(dir))
+		return nil, errors.Join(err, d.RemoveAll(dir))
 	}
 	return info, nil
 }
 
+// disk is where the ledger's own files are changed.
+func (l *Ledger) disk() disk.Disk { return disk.Disk{Fault: l.opts.Fault} }
+
 // writeHashed writes a private file durably and returns its BLAKE3 hash.
-func writeHashed(path string, write func(out *bufio.Writer) error) (string, error) {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) //nolint:gosec // in the operator's backup folder
+func writeHashed(d disk.Disk, path string, write func(out *bufio.Writer) error) (string, error) {
+	f, err := d.Create(path)
 	if err != nil {
 		return "", fmt.Errorf("write backup: %w", err)
 	}
 	h := blake3.New()
 	out := bufio.NewWriterSize(io.MultiWriter(f, h), 1<<16)
 	err = write(out)
-	if err := errors.Join(err, out.Flush(), f.Sync(), f.Close()); err != nil {
+	if err == nil {
+		err = out.Flush()
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	if err := errors.Join(err, f.Close()); err != nil {
 		return "", fmt.Errorf("write backup: %w", err)
 	}
 	return hex.EncodeToString(h.Sum(nil)), nil
@@ -139,36 +156,50 @@ func backupBlobRows(ctx context.Context, db *duck.DB, out *bufio.Writer) (n int6
 // the files' hashes, every address and link, the head, each content. The file
 // appears only when all of it fits.
 func Restore(ctx context.Context, dir, path string, opts Options) (info *BackupInfo, err error) {
-	if _, err := os.Stat(path); err == nil {
-		return nil, fault.New(fault.Invalid, "the ledger file exists already").WithHint("name a file that is not there yet")
+	if err := duck.Vacant(path); err != nil {
+		return nil, err
 	}
 	m, err := readManifest(dir)
 	if err != nil {
 		return nil, err
 	}
-	work, err := os.MkdirTemp(filepath.Dir(path), filepath.Base(path)+".restore-*") // mode 0700
-	if err != nil {
-		return nil, fault.Wrap(err, fault.Invalid, "the ledger's folder cannot be written to")
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(work)) }()
-	made := filepath.Join(work, "ledger.duckdb")
-	l, err := Open(made, opts)
-	if err != nil {
-		return nil, err
-	}
-	err = l.restore(ctx, dir, m)
-	if err == nil {
-		err = l.Verify(ctx, nil)
-	}
-	if err := errors.Join(err, l.Close()); err != nil {
-		return nil, err
-	}
-	for _, p := range []struct{ from, to string }{{duck.HeadPath(made), duck.HeadPath(path)}, {made, path}} {
-		if err := duck.Replace(p.from, p.to); err != nil {
-			return nil, err
+	err = makeBeside(ctx, path, opts, func(made string) error {
+		l, err := Open(made, opts)
+		if err != nil {
+			return err
 		}
+		err = l.restore(ctx, dir, m)
+		if err == nil {
+			err = l.Verify(ctx, nil)
+		}
+		return errors.Join(err, l.Close())
+	})
+	if err != nil {
+		return nil, err
 	}
 	return &m.BackupInfo, nil
+}
+
+// makeBeside lets fill make a ledger file in a private folder beside path, with
+// its head and without a write-ahead log, and installs it there when fill was
+// content with it.
+func makeBeside(ctx context.Context, path string, opts Options, fill func(made string) error) (err error) {
+	d := disk.Disk{Fault: opts.Fault}
+	work, err := d.MkdirTemp(filepath.Dir(path), filepath.Base(path)+".restore-*") // mode 0700
+	if err != nil {
+		return fault.Wrap(err, fault.Invalid, "the ledger's folder cannot be written to")
+	}
+	defer func() { err = errors.Join(err, d.RemoveAll(work)) }()
+	made := filepath.Join(work, "ledger.duckdb")
+	if err := fill(made); err != nil {
+		return err
+	}
+	return duck.Hold(ctx, d, path, opts.Wait, func() error {
+		if err := duck.Vacant(path); err != nil { // somebody was quicker
+			return err
+		}
+		return duck.Install(d, made, path)
+	})
 }
 
 type manifest struct {

@@ -2,7 +2,9 @@ package ledger
 
 import (
 	"context"
+	"errors"
 
+	"github.com/arche-ledger/arche/internal/disk"
 	"github.com/arche-ledger/arche/internal/fault"
 	"github.com/arche-ledger/arche/ledger/duck"
 )
@@ -16,7 +18,7 @@ func (l *Ledger) Encrypt(ctx context.Context, to, key string) error {
 	if err := checkKey(key); err != nil {
 		return err
 	}
-	return l.Lend(ctx, func(path string) error { return duck.CopyDatabase(ctx, path, "", to, key) })
+	return l.Lend(ctx, func(path string) error { return duck.CopyDatabase(ctx, l.disk(), path, "", to, key) })
 }
 
 // Decrypt makes a ledger file of an encrypted copy and verifies it.
@@ -24,18 +26,41 @@ func Decrypt(ctx context.Context, from, key, to string, opts Options) error {
 	if err := checkKey(key); err != nil {
 		return err
 	}
-	if err := duck.CopyDatabase(ctx, from, key, to, ""); err != nil {
-		return err
-	}
-	l, err := Open(to, opts)
+	path, err := parseURI(to)
 	if err != nil {
 		return err
 	}
-	err = l.Verify(ctx, nil)
-	if cerr := l.Close(); err == nil {
-		err = cerr
+	if err := duck.Vacant(path); err != nil {
+		return err
 	}
-	return err
+	return makeBeside(ctx, path, opts, func(made string) error {
+		if err := duck.CopyDatabase(ctx, disk.Disk{Fault: opts.Fault}, from, key, made, ""); err != nil {
+			return err
+		}
+		l, err := Open(made, opts)
+		if err != nil {
+			return err
+		}
+		err = l.Verify(ctx, nil)
+		if err == nil {
+			err = l.rest(ctx)
+		}
+		return errors.Join(err, l.Close())
+	})
+}
+
+// rest folds the write-ahead log into the file and says in the head where the
+// log ends, so that the file may be moved.
+func (l *Ledger) rest(ctx context.Context) error {
+	return l.use(ctx, func(db *duck.DB, s *state) error {
+		if s.seq > 0 {
+			if err := l.store.Remember(logMain, s.seq, s.link); err != nil {
+				return err
+			}
+		}
+		_, err := l.store.Settle(ctx, db, true)
+		return err
+	})
 }
 
 func checkKey(key string) error {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/arche-ledger/arche/internal/disk"
 	"github.com/arche-ledger/arche/internal/fault"
 	"github.com/arche-ledger/arche/ledger"
 	"github.com/arche-ledger/arche/ledger/duck"
@@ -16,7 +17,7 @@ func TestCopyDatabase(t *testing.T) {
 	l, ctx := suppliers(t), t.Context()
 	want := pairs(t, l)
 	to := filepath.Join(t.TempDir(), "copy.duckdb")
-	if err := l.Lend(ctx, func(path string) error { return duck.CopyDatabase(ctx, path, "", to, "") }); err != nil {
+	if err := l.Lend(ctx, func(path string) error { return duck.CopyDatabase(ctx, disk.Disk{}, path, "", to, "") }); err != nil {
 		t.Fatal(err)
 	}
 	if info, err := os.Stat(to); err != nil || info.Mode().Perm() != 0o600 {

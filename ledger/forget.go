@@ -415,7 +415,7 @@ func (l *Ledger) Compact(ctx context.Context) error {
 	return l.store.Replace(ctx, func(path string) error {
 		fresh.cache.reset()
 		var err error
-		if fresh.store, err = duck.OpenStore(path, duck.Options{Wait: l.opts.Wait, OnOpen: fresh.opened}); err != nil {
+		if fresh.store, err = duck.OpenStore(path, duck.Options{Wait: l.opts.Wait, Fault: l.opts.Fault, OnOpen: fresh.opened}); err != nil {
 			return err
 		}
 		err = fresh.store.Use(ctx, func(*duck.DB) error { return nil }) // makes the tables

@@ -2,55 +2,59 @@ package duck
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
-	"os"
+	"path/filepath"
 	"strings"
 
+	"github.com/arche-ledger/arche/internal/disk"
 	"github.com/arche-ledger/arche/internal/fault"
 )
 
 // CopyDatabase copies a whole database file into a new one. A key that is not
-// empty opens, or encrypts, the file it belongs to. Nothing is left of a copy
-// that fails.
-func CopyDatabase(ctx context.Context, from, fromKey, to, toKey string) (err error) {
-	defer private()()
-	if _, err := os.Stat(to); err == nil {
+// empty opens, or encrypts, the file it belongs to. The copy is made in a folder
+// beside its place and appears there whole; nothing is left of one that fails.
+func CopyDatabase(ctx context.Context, d disk.Disk, from, fromKey, to, toKey string) (err error) {
+	if there(to) || there(LogPath(to)) {
 		return fault.New(fault.Refused, "the file to write exists already").WithHint("name a file that is not there yet")
 	}
-	db, err := OpenFiles()
+	work, err := d.MkdirTemp(filepath.Dir(to), filepath.Base(to)+".copy-*") // mode 0700
 	if err != nil {
+		return fault.Wrap(err, fault.Invalid, "the folder of the file to write cannot be written to")
+	}
+	defer func() { err = errors.Join(err, d.RemoveAll(work)) }()
+	made := filepath.Join(work, "copy.duckdb")
+	if err := copyWhole(ctx, d, from, fromKey, made, toKey); err != nil {
 		return err
 	}
-	defer db.Close()
-	conn, err := db.Conn(ctx)
-	if err != nil {
+	if err := d.Sync(made); err != nil {
 		return err
 	}
-	defer conn.Close()
-	if fromKey != "" || toKey != "" {
-		// Writing encrypted needs OpenSSL, which DuckDB has in this extension. It is
-		// loaded where it is installed, never fetched; without it the copy says so.
-		_, _ = conn.ExecContext(ctx, "LOAD httpfs")
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(encryptionFault(err), os.RemoveAll(to), os.RemoveAll(to+".wal"))
+	return d.Replace(made, to)
+}
+
+func copyWhole(ctx context.Context, d disk.Disk, from, fromKey, to, toKey string) error {
+	return withFiles(ctx, d, func(run func(sql string) error, _ *sql.Conn) error {
+		if fromKey != "" || toKey != "" {
+			// Writing encrypted needs OpenSSL, which DuckDB has in this extension. It is
+			// loaded where it is installed, never fetched; without it the copy says so.
+			_ = run("LOAD httpfs")
 		}
-	}()
-	for _, sql := range []string{
-		"ATTACH " + Quote(from) + " AS source (READ_ONLY" + keyOption(", ", fromKey) + ")",
-		"ATTACH " + Quote(to) + " AS target" + attachKey(toKey),
-		"COPY FROM DATABASE source TO target",
-		"CHECKPOINT target",
-		"DETACH target",
-		"DETACH source",
-	} {
-		if _, err := conn.ExecContext(ctx, sql); err != nil {
-			return err
+		for _, sql := range []string{
+			"ATTACH " + Quote(from) + " AS source (READ_ONLY" + keyOption(", ", fromKey) + ")",
+			"ATTACH " + Quote(to) + " AS target" + attachKey(toKey),
+			"COPY FROM DATABASE source TO target",
+			"CHECKPOINT target",
+			"DETACH target",
+			"DETACH source",
+		} {
+			if err := run(sql); err != nil {
+				return encryptionFault(err)
+			}
 		}
-	}
-	return syncPath(to)
+		return nil
+	})
 }
 
 func keyOption(before, key string) string {
@@ -80,5 +84,6 @@ func encryptionFault(err error) error {
 	case strings.Contains(text, "not encrypted"):
 		return fault.New(fault.Invalid, "the file is not encrypted")
 	}
-	return fmt.Errorf("copy the database: %w", errors.New(strings.SplitN(text, "ENCRYPTION_KEY", 2)[0]))
+	cut, _, _ := strings.Cut(text, "ENCRYPTION_KEY")
+	return fmt.Errorf("copy the database: %w", translate(errors.New(cut)))
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/gofrs/flock"
 
+	"github.com/arche-ledger/arche/internal/disk"
 	"github.com/arche-ledger/arche/internal/fault"
 )
 
@@ -22,6 +23,7 @@ import (
 type gate struct {
 	lock, queue *flock.Flock
 	lockPath    string
+	disk        disk.Disk
 }
 
 const (
@@ -29,11 +31,12 @@ const (
 	pollMax = 4 * time.Millisecond
 )
 
-func newGate(path string) *gate {
+func newGate(path string, d disk.Disk) *gate {
 	return &gate{
 		lock:     flock.New(path+".lock", flock.SetPermissions(0o600)),
 		queue:    flock.New(path+".queue", flock.SetPermissions(0o600)),
 		lockPath: path + ".lock",
+		disk:     d,
 	}
 }
 
@@ -105,11 +108,16 @@ func (g *gate) waited() bool {
 	return false
 }
 
-// sign writes who holds the file into the lock file.
-func (g *gate) sign(now time.Time) error {
-	text := fmt.Sprintf("%d %s %s\n", os.Getpid(), now.UTC().Format(time.RFC3339), filepath.Base(os.Args[0]))
-	//nolint:forbidigo // the lock is held on this very file: a rename would replace it
-	return os.WriteFile(g.lockPath, []byte(text), 0o600)
+// sign writes who holds the file into the lock file. It is for the message to
+// others alone: on a full disk they are told of "another process".
+func (g *gate) sign(now time.Time) {
+	// The lock is held on this very file: a rename would replace it.
+	f, err := g.disk.OpenFile(g.lockPath, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return
+	}
+	_, _ = fmt.Fprintf(f, "%d %s %s\n", os.Getpid(), now.UTC().Format(time.RFC3339), filepath.Base(os.Args[0]))
+	_ = f.Close()
 }
 
 func (g *gate) leave() error { return g.lock.Unlock() }

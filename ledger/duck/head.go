@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/zeebo/blake3"
+
+	"github.com/arche-ledger/arche/internal/disk"
 )
 
 // Head is where a log ended when it was last acknowledged, and how much
@@ -107,7 +109,7 @@ func OpenHead(path string, fault func(op string) error) (hf *HeadFile, h Head, f
 		return nil, h, found, err
 	}
 	if !found {
-		if err := createHead(path); err != nil {
+		if err := createHead(disk.Disk{Fault: fault}, path); err != nil {
 			return nil, h, false, err
 		}
 		count = 1
@@ -121,33 +123,29 @@ func OpenHead(path string, fault func(op string) error) (hf *HeadFile, h Head, f
 
 // createHead makes a head file whose slots hold the empty log, so that a file
 // that exists always has a whole slot.
-func createHead(path string) error {
-	tmp, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".new*") // mode 0600
-	if err != nil {
-		return fmt.Errorf("create head: %w", err)
-	}
-	defer os.Remove(tmp.Name())
-	empty := formatSlot(Head{Log: "main", Link: strings.Repeat("0", 64)}, 1)
-	_, werr := tmp.Write(append(make([]byte, slotSize), empty...))
-	if err := errors.Join(werr, tmp.Sync(), tmp.Close()); err != nil {
-		return fmt.Errorf("create head: %w", err)
-	}
-	if err := os.Rename(tmp.Name(), path); err != nil {
-		return fmt.Errorf("create head: %w", err)
-	}
-	return syncDir(filepath.Dir(path))
+func createHead(d disk.Disk, path string) error {
+	return placeHead(d, path, Head{Log: "main", Link: strings.Repeat("0", 64)})
 }
 
-func syncDir(dir string) error {
-	d, err := os.Open(dir) //nolint:gosec // the ledger's folder
+// placeHead puts a head file that says h in place of any other, in one step.
+func placeHead(d disk.Disk, path string, h Head) error {
+	// Heads are made behind the gate: one name is enough, and nothing gathers.
+	tmp, err := d.OpenFile(path+".tmp", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
-		return fmt.Errorf("sync folder: %w", err)
+		return fmt.Errorf("create head: %w", err)
 	}
-	defer d.Close()
-	if err := d.Sync(); err != nil {
-		return fmt.Errorf("sync folder: %w", err)
+	_, err = tmp.Write(append(make([]byte, slotSize), formatSlot(h, 1)...))
+	if err == nil {
+		err = tmp.Sync()
 	}
-	return nil
+	err = errors.Join(err, tmp.Close())
+	if err == nil {
+		err = d.Rename(tmp.Name(), path)
+	}
+	if err != nil {
+		return fmt.Errorf("create head: %w", errors.Join(err, d.Remove(tmp.Name())))
+	}
+	return d.Sync(filepath.Dir(path))
 }
 
 // Write remembers a head durably.

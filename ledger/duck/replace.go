@@ -5,8 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
+
+	"github.com/arche-ledger/arche/internal/disk"
 )
 
 // replaceSuffix names the file that Replace fills before it takes the old one's
@@ -49,49 +49,79 @@ func (s *Store) Lend(ctx context.Context, fn func(path string) error) error {
 }
 
 // rewrite does the work while the gate is held and the database is closed.
-func (s *Store) rewrite(ctx context.Context, prepare func(path string) error) error {
+func (s *Store) rewrite(ctx context.Context, prepare func(path string) error) (err error) {
+	d := s.disk()
 	anew := s.path + replaceSuffix
-	if err := removeAll(anew); err != nil {
+	if err := removeAll(d, anew); err != nil {
 		return err
 	}
-	defer func() { _ = removeAll(anew) }()
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, removeAll(d, anew))
+		}
+	}()
+	if there(LogPath(s.path)) {
+		return fmt.Errorf("replace the ledger file: %w", errLogLeft)
+	}
 	if err := prepare(anew); err != nil {
 		return err
 	}
-	if err := copyRows(ctx, s.path, anew); err != nil {
+	if err := copyRows(ctx, d, s.path, anew); err != nil {
 		return err
 	}
-	if err := syncPath(anew); err != nil {
+	if err := d.Sync(anew); err != nil {
 		return err
 	}
-	if err := os.Rename(anew, s.path); err != nil {
+	if err := d.Replace(anew, s.path); err != nil {
 		return fmt.Errorf("replace the ledger file: %w", err)
 	}
-	return syncPath(filepath.Dir(s.path))
+	return removeAll(d, anew) // what lay beside the new file while it was made
 }
 
 // removeAll removes a database file with everything that lies beside it.
-func removeAll(path string) error {
+func removeAll(d disk.Disk, path string) error {
 	for _, suffix := range []string{"", ".wal", ".lock", ".queue", ".head", ".head.tmp"} {
-		if err := os.Remove(path + suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
+		if err := removeFile(d, path+suffix); err != nil {
 			return fmt.Errorf("remove the unfinished copy: %w", err)
 		}
 	}
 	return nil
 }
 
-func syncPath(path string) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	err = f.Sync()
-	return errors.Join(err, f.Close())
-}
-
 // copyRows copies every table from one file to another that has the same
 // tables. Rows keep their order.
-func copyRows(ctx context.Context, from, to string) error {
+func copyRows(ctx context.Context, d disk.Disk, from, to string) error {
+	return withFiles(ctx, d, func(run func(sql string) error, conn *sql.Conn) error {
+		for _, sql := range []string{
+			"ATTACH " + Quote(from) + " AS source (READ_ONLY)",
+			"ATTACH " + Quote(to) + " AS target",
+		} {
+			if err := run(sql); err != nil {
+				return fmt.Errorf("copy the ledger: %w", translate(err))
+			}
+		}
+		tables, err := tablesOf(ctx, conn)
+		if err != nil {
+			return err
+		}
+		statements := []string{}
+		for _, t := range tables {
+			name := QuoteName(t)
+			statements = append(statements, "DELETE FROM target.main."+name,
+				"INSERT INTO target.main."+name+" SELECT * FROM source.main."+name+" ORDER BY rowid")
+		}
+		for _, sql := range append(statements, "CHECKPOINT target", "DETACH target", "DETACH source") {
+			if err := run(sql); err != nil {
+				return fmt.Errorf("copy the ledger: %w", translate(err))
+			}
+		}
+		return nil
+	})
+}
+
+// withFiles gives fn a connection that may reach files, and run, which does one
+// statement on it and can be failed.
+func withFiles(ctx context.Context, d disk.Disk, fn func(run func(sql string) error, conn *sql.Conn) error) error {
 	defer private()()
 	db, err := OpenFiles()
 	if err != nil {
@@ -103,35 +133,15 @@ func copyRows(ctx context.Context, from, to string) error {
 		return err
 	}
 	defer conn.Close()
-	for _, sql := range []string{
-		"ATTACH " + Quote(from) + " AS source (READ_ONLY)",
-		"ATTACH " + Quote(to) + " AS target",
-	} {
-		if _, err := conn.ExecContext(ctx, sql); err != nil {
-			return fmt.Errorf("copy the ledger: %w", err)
-		}
-	}
-	tables, err := tablesOf(ctx, conn)
-	if err != nil {
-		return err
-	}
-	for _, t := range tables {
-		name := QuoteName(t)
-		for _, sql := range []string{
-			"DELETE FROM target.main." + name,
-			"INSERT INTO target.main." + name + " SELECT * FROM source.main." + name + " ORDER BY rowid",
-		} {
-			if _, err := conn.ExecContext(ctx, sql); err != nil {
-				return fmt.Errorf("copy the ledger: %w", err)
+	return fn(func(sql string) error {
+		if d.Fault != nil {
+			if err := d.Fault("files.exec"); err != nil {
+				return err
 			}
 		}
-	}
-	for _, sql := range []string{"CHECKPOINT target", "DETACH target", "DETACH source"} {
-		if _, err := conn.ExecContext(ctx, sql); err != nil {
-			return fmt.Errorf("copy the ledger: %w", err)
-		}
-	}
-	return nil
+		_, err := conn.ExecContext(ctx, sql)
+		return err
+	}, conn)
 }
 
 func tablesOf(ctx context.Context, conn *sql.Conn) ([]string, error) {

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/arche-ledger/arche/internal/disk"
 	"github.com/arche-ledger/arche/internal/fault"
 )
 
@@ -22,8 +23,9 @@ type Options struct {
 	// OnOpen runs after every opening, before the first unit of work; an error
 	// closes the file again.
 	OnOpen func(ctx context.Context, db *DB) error
-	// Fault, when set, is asked before each operation and may fail it. Tests
-	// reach error branches through it.
+	// Fault, when set, is asked before each operation of the database and each
+	// change of a file of ours (package disk), and may fail it. Tests reach error
+	// branches through it.
 	Fault func(op string) error
 
 	spill string // folder that a scratch database may spill to
@@ -90,7 +92,7 @@ func OpenStore(path string, o Options) (*Store, error) {
 	if err := checkPath(path); err != nil {
 		return nil, err
 	}
-	s.gate = newGate(path)
+	s.gate = newGate(path, s.disk())
 	return s, nil
 }
 
@@ -191,10 +193,11 @@ func headFault(err error) error {
 // openFile opens the file once the gate is passed. Programs that know nothing
 // of the gate may still hold it for a while.
 func (s *Store) openFile(ctx context.Context) error {
-	if err := s.gate.sign(time.Now()); err != nil {
-		return lockFileError(err)
+	s.gate.sign(time.Now())
+	if err := finishInstall(s.disk(), s.path); err != nil {
+		return err
 	}
-	if err := clearUnfinished(s.path); err != nil {
+	if err := clearUnfinished(s.disk(), s.path); err != nil {
 		return err
 	}
 	defer private()()
@@ -323,6 +326,8 @@ func (s *Store) release() error {
 	}
 	return err
 }
+
+func (s *Store) disk() disk.Disk { return disk.Disk{Fault: s.opts.Fault} }
 
 // Path is the file's path, "" in memory.
 func (s *Store) Path() string { return s.path }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+
+	"github.com/arche-ledger/arche/internal/disk"
 )
 
 // headerBytes is what every database file begins with: a file that is shorter
@@ -23,7 +25,7 @@ func interrupted(path string) bool {
 // interrupted (a kill, a full disk): shorter than a header, begun as one or
 // empty, made behind our gate, and without a head, so that nothing was ever
 // acknowledged in it. Any other file stays. Call it behind the gate.
-func clearUnfinished(path string) error {
+func clearUnfinished(d disk.Disk, path string) error {
 	info, err := os.Stat(path)
 	if err != nil || !info.Mode().IsRegular() || info.Size() >= headerBytes {
 		return nil
@@ -34,7 +36,7 @@ func clearUnfinished(path string) error {
 	if begun, err := beginsAsDatabase(path); err != nil || !begun {
 		return err
 	}
-	if err := os.Remove(path); err != nil {
+	if err := d.Remove(path); err != nil {
 		return fmt.Errorf("remove an unfinished ledger file: %w", err)
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/arche-ledger/arche/internal/disk"
 	"github.com/arche-ledger/arche/ledger/duck"
 )
 
@@ -37,7 +38,7 @@ func TestUnfinishedFileIsMadeAnew(t *testing.T) {
 	if err := os.WriteFile(path, data[:5000], 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := duck.WriteHead(duck.HeadPath(path), head(3)); err != nil {
+	if err := duck.WriteHead(disk.Disk{}, duck.HeadPath(path), head(3)); err != nil {
 		t.Fatal(err)
 	}
 	s := newStore(t, path, duck.Options{})

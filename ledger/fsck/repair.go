@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/arche-ledger/arche/internal/disk"
 	"github.com/arche-ledger/arche/internal/fault"
 	"github.com/arche-ledger/arche/ledger"
 	"github.com/arche-ledger/arche/ledger/duck"
@@ -20,7 +21,11 @@ type Options struct {
 	// that were acknowledged. Without it nothing of the ledger is touched.
 	AcceptLoss bool
 	Now        func() time.Time
+	// Fault is asked before each change of a file and may fail it; tests use it.
+	Fault func(op string) error
 }
+
+func (o Options) disk() disk.Disk { return disk.Disk{Fault: o.Fault} }
 
 // Result is what a repair found and did. Paths are for the operator's terminal.
 type Result struct {
@@ -51,7 +56,7 @@ func Repair(ctx context.Context, path string, o Options) (*Result, error) {
 		return nil, fault.Wrap(err, fault.NotFound, "there is no ledger file to repair")
 	}
 	var res *Result
-	err := duck.Hold(ctx, path, o.Wait, func() error {
+	err := duck.Hold(ctx, o.disk(), path, o.Wait, func() error {
 		var err error
 		res, err = repair(ctx, path, o)
 		return err
@@ -60,34 +65,35 @@ func Repair(ctx context.Context, path string, o Options) (*Result, error) {
 }
 
 func repair(ctx context.Context, path string, o Options) (*Result, error) {
-	work, err := os.MkdirTemp(filepath.Dir(path), filepath.Base(path)+".repair-*") // mode 0700
+	d := o.disk()
+	work, err := d.MkdirTemp(filepath.Dir(path), filepath.Base(path)+".repair-*") // mode 0700
 	if err != nil {
 		return nil, fmt.Errorf("make repair folder: %w", err)
 	}
-	defer os.RemoveAll(work)
+	defer func() { _ = d.RemoveAll(work) }() // what stays is found by doctor
 	copyPath := filepath.Join(work, "ledger.duckdb")
-	if _, err := duck.CopyFile(path, copyPath); err != nil {
+	if _, err := d.Copy(path, copyPath); err != nil {
 		return nil, err
 	}
-	if _, err := duck.CopyFile(duck.LogPath(path), duck.LogPath(copyPath)); err != nil {
+	if _, err := d.Copy(duck.LogPath(path), duck.LogPath(copyPath)); err != nil {
 		return nil, err
 	}
 	res := &Result{CutAt: -1}
-	if err := openCopy(ctx, copyPath, res); err != nil {
+	if err := openCopy(ctx, d, copyPath, res); err != nil {
 		return res, err
 	}
-	if err := examine(ctx, copyPath, path, res); err != nil {
+	if err := examine(ctx, d, copyPath, path, res); err != nil {
 		return res, err
 	}
 	if !o.AcceptLoss || res.Opened && res.HeadState == "fits" {
 		return res, nil
 	}
-	return res, install(path, copyPath, o.Now(), res)
+	return res, install(ctx, d, path, copyPath, o.Now(), res)
 }
 
 // openCopy opens the copy, cutting its write-ahead log where replay fails until
 // it opens. Each cut keeps less, so it ends.
-func openCopy(ctx context.Context, path string, res *Result) error {
+func openCopy(ctx context.Context, d disk.Disk, path string, res *Result) error {
 	for {
 		err := tryOpen(ctx, path)
 		if err == nil {
@@ -105,7 +111,7 @@ func openCopy(ctx context.Context, path string, res *Result) error {
 		if !named || at >= info.Size() {
 			at = info.Size() / 2 // nothing says where: keep what half of it holds
 		}
-		if err := os.Truncate(duck.LogPath(path), at); err != nil {
+		if err := d.Truncate(duck.LogPath(path), at); err != nil {
 			return fmt.Errorf("cut log: %w", err)
 		}
 		res.CutAt = at
@@ -123,9 +129,9 @@ func tryOpen(ctx context.Context, path string) error {
 }
 
 // examine verifies the copy and compares it with the ledger's remembered head.
-func examine(ctx context.Context, copyPath, path string, res *Result) error {
+func examine(ctx context.Context, d disk.Disk, copyPath, path string, res *Result) error {
 	// The copy has a head of its own by now; it must be judged against the ledger's.
-	if err := os.Remove(duck.HeadPath(copyPath)); err != nil && !errors.Is(err, os.ErrNotExist) {
+	if err := d.Remove(duck.HeadPath(copyPath)); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("repair: %w", err)
 	}
 	l, err := ledger.Open(copyPath, ledger.Options{})
@@ -177,29 +183,31 @@ func compareHead(ctx context.Context, l *ledger.Ledger, head duck.Head, report l
 
 // install keeps the originals in a folder and puts the recovered file in place,
 // with a head that says where it ends.
-func install(path, copyPath string, now time.Time, res *Result) error {
+func install(ctx context.Context, d disk.Disk, path, copyPath string, now time.Time, res *Result) error {
 	if !res.Verified {
 		return fault.New(fault.Damaged, "the recovered ledger does not verify, so it was not put in place: %s", res.Problem).
 			WithHint("restore the newest backup that verifies")
 	}
 	dir := path + ".quarantine-" + now.UTC().Format("20060102T150405Z")
-	if err := os.Mkdir(dir, 0o700); err != nil {
+	if err := d.Mkdir(dir, 0o700); err != nil {
 		return fmt.Errorf("make quarantine: %w", err)
 	}
 	for _, p := range []string{path, duck.LogPath(path), duck.HeadPath(path)} {
-		if _, err := duck.CopyFile(p, filepath.Join(dir, filepath.Base(p))); err != nil {
-			return err
+		if _, err := d.Copy(p, filepath.Join(dir, filepath.Base(p))); err != nil {
+			return errors.Join(err, d.RemoveAll(dir)) // the originals are still in place
 		}
 	}
 	res.Quarantine = dir
-	// The log goes first: the old file with the new log must never meet.
-	if err := os.Remove(duck.LogPath(path)); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("repair: %w", err)
+	if err := d.Sync(filepath.Dir(path)); err != nil { // the quarantine's own name
+		return fmt.Errorf("make quarantine: %w", err)
 	}
-	if err := duck.Replace(copyPath, path); err != nil {
+	if err := tryOpen(ctx, copyPath); err != nil { // no log may be left beside it
 		return err
 	}
-	if err := duck.WriteHead(duck.HeadPath(path), duck.Head{Log: "main", Seq: res.Events, Link: res.link}); err != nil {
+	if err := duck.WriteHead(d, duck.HeadPath(copyPath), duck.Head{Log: "main", Seq: res.Events, Link: res.link}); err != nil {
+		return err
+	}
+	if err := duck.Install(d, copyPath, path); err != nil {
 		return err
 	}
 	res.Installed = true

@@ -12,6 +12,7 @@ import (
 
 	"github.com/arche-ledger/arche/internal/arctest"
 	"github.com/arche-ledger/arche/internal/canon"
+	"github.com/arche-ledger/arche/internal/disk"
 	"github.com/arche-ledger/arche/internal/fault"
 	"github.com/arche-ledger/arche/ledger"
 	"github.com/arche-ledger/arche/ledger/duck"
@@ -52,7 +53,7 @@ func clone(t testing.TB, path string) string {
 	t.Helper()
 	to := filepath.Join(t.TempDir(), "ledger.duckdb")
 	for _, suffix := range []string{"", ".wal", ".head"} {
-		if _, err := duck.CopyFile(path+suffix, to+suffix); err != nil {
+		if _, err := (disk.Disk{}).Copy(path+suffix, to+suffix); err != nil {
 			t.Fatal(err)
 		}
 	}
