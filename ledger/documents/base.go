@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/arche-ledger/arche/internal/disk"
 	"github.com/arche-ledger/arche/internal/fault"
 	"github.com/arche-ledger/arche/ledger"
 )
@@ -50,6 +51,7 @@ type Base struct {
 
 	// step is told what a write has just done; tests make it fail there.
 	step func(string) error
+	disk disk.Disk // tests make its changes fail
 }
 
 // Open makes a Base of a project's folder. Nothing is read or written yet, and

@@ -14,6 +14,9 @@ var ErrKilled = errKilled
 // SetStep makes f be told of every step of a write, and fail there.
 func SetStep(b *Base, f func(step string) error) { b.step = f }
 
+// SetFault makes f be asked before every change of a file, and fail it there.
+func SetFault(b *Base, f func(op string) error) { b.disk.Fault = f }
+
 // The parts that tests look at on their own.
 var (
 	QuickHead     = quickHead

@@ -205,39 +205,8 @@ func (w *world) killed(ctx context.Context, rt *rapid.T) {
 // is found afterwards is the state before or the state after, never a mix, and
 // the ledger names who began the write.
 func TestKillAtEveryStep(t *testing.T) {
-	doc := func(title, body string) string {
-		return "---\ntitle: \"" + title + "\"\nstatus: draft\n---\n\n" + body
-	}
-	files := map[string]string{
-		"settings.json": "{\n  \"sync\": \"none\"\n}\n",
-		"a.adr.md":      doc("A", "one\n"), "b.adr.md": doc("B", "two\n"), "c.adr.md": doc("C", "three\n"),
-		".sync-state.json": "{\n  \"version\": 1,\n  \"files\": {},\n  \"relations\": [\n" +
-			"    {\n      \"source\": \"a.adr.md\",\n      \"target\": \"b.adr.md\",\n      \"type\": \"related\"\n    },\n" +
-			"    {\n      \"source\": \"c.adr.md\",\n      \"target\": \"a.adr.md\",\n      \"type\": \"extends\"\n    }\n  ]\n}\n",
-	}
-	writes := map[string]func(context.Context, *documents.Base) error{
-		"create": func(ctx context.Context, b *documents.Base) error {
-			_, err := b.Create(ctx, documents.CreateRequest{Type: "rule", Filename: "new", Directory: "deep/er", Content: "x\n"})
-			return err
-		},
-		"update": func(ctx context.Context, b *documents.Base) error {
-			_, err := b.Update(ctx, documents.UpdateRequest{Path: ".archcore/a.adr.md", Content: "changed\n"})
-			return err
-		},
-		"remove": func(ctx context.Context, b *documents.Base) error {
-			_, err := b.Remove(ctx, ".archcore/a.adr.md")
-			return err
-		},
-		"relate": func(ctx context.Context, b *documents.Base) error {
-			_, err := b.AddRelation(ctx, documents.RelationRequest{Source: "b.adr.md", Target: "c.adr.md", Type: "supports"})
-			return err
-		},
-		"unrelate": func(ctx context.Context, b *documents.Base) error {
-			_, err := b.RemoveRelation(ctx, documents.RelationRequest{Source: "a.adr.md", Target: "b.adr.md", Type: "related"})
-			return err
-		},
-	}
-	for name, write := range writes {
+	files := linkedFiles()
+	for name, write := range everyWrite {
 		for _, how := range []struct {
 			name string
 			err  error
@@ -245,6 +214,44 @@ func TestKillAtEveryStep(t *testing.T) {
 			t.Run(name+" "+how.name, func(t *testing.T) { atEveryStep(t, files, write, how.err) })
 		}
 	}
+}
+
+// linkedFiles are three documents with two relations between them.
+func linkedFiles() map[string]string {
+	doc := func(title, body string) string {
+		return "---\ntitle: \"" + title + "\"\nstatus: draft\n---\n\n" + body
+	}
+	return map[string]string{
+		"settings.json": "{\n  \"sync\": \"none\"\n}\n",
+		"a.adr.md":      doc("A", "one\n"), "b.adr.md": doc("B", "two\n"), "c.adr.md": doc("C", "three\n"),
+		".sync-state.json": "{\n  \"version\": 1,\n  \"files\": {},\n  \"relations\": [\n" +
+			"    {\n      \"source\": \"a.adr.md\",\n      \"target\": \"b.adr.md\",\n      \"type\": \"related\"\n    },\n" +
+			"    {\n      \"source\": \"c.adr.md\",\n      \"target\": \"a.adr.md\",\n      \"type\": \"extends\"\n    }\n  ]\n}\n",
+	}
+}
+
+// everyWrite is each way of changing documents, on linkedFiles.
+var everyWrite = map[string]func(context.Context, *documents.Base) error{
+	"create": func(ctx context.Context, b *documents.Base) error {
+		_, err := b.Create(ctx, documents.CreateRequest{Type: "rule", Filename: "new", Directory: "deep/er", Content: "x\n"})
+		return err
+	},
+	"update": func(ctx context.Context, b *documents.Base) error {
+		_, err := b.Update(ctx, documents.UpdateRequest{Path: ".archcore/a.adr.md", Content: "changed\n"})
+		return err
+	},
+	"remove": func(ctx context.Context, b *documents.Base) error {
+		_, err := b.Remove(ctx, ".archcore/a.adr.md")
+		return err
+	},
+	"relate": func(ctx context.Context, b *documents.Base) error {
+		_, err := b.AddRelation(ctx, documents.RelationRequest{Source: "b.adr.md", Target: "c.adr.md", Type: "supports"})
+		return err
+	},
+	"unrelate": func(ctx context.Context, b *documents.Base) error {
+		_, err := b.RemoveRelation(ctx, documents.RelationRequest{Source: "a.adr.md", Target: "b.adr.md", Type: "related"})
+		return err
+	},
 }
 
 func atEveryStep(t *testing.T, files map[string]string, write func(context.Context, *documents.Base) error, fail error) {

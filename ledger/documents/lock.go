@@ -11,6 +11,7 @@ import (
 
 	"github.com/gofrs/flock"
 
+	"github.com/arche-ledger/arche/internal/disk"
 	"github.com/arche-ledger/arche/internal/fault"
 )
 
@@ -29,7 +30,7 @@ const ignoreAll = "# kept by arche beside the documents: locks, intents, history
 // store is the project's .archcore/ opened for writing. Everything is opened
 // below root, which no path and no link can leave.
 type store struct {
-	root *os.Root
+	root *disk.Root
 	lock *flock.Flock
 }
 
@@ -42,7 +43,7 @@ func (b *Base) openStore(ctx context.Context, create bool, wait time.Duration) (
 			return nil, ioFault(err, "creating", baseDir)
 		}
 	}
-	root, err := os.OpenRoot(base)
+	root, err := b.disk.OpenRoot(base)
 	if err != nil {
 		return nil, ioFault(err, "opening", baseDir)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/zeebo/blake3"
 
+	"github.com/arche-ledger/arche/internal/disk"
 	"github.com/arche-ledger/arche/internal/fault"
 )
 
@@ -21,6 +22,7 @@ import (
 type Wirer struct {
 	Root   string // the project's folder
 	DryRun bool   // change nothing; the report says what would change
+	disk   disk.Disk
 }
 
 // maxConfig is the largest configuration file that is read.
@@ -28,7 +30,7 @@ const maxConfig = 8 << 20
 
 // session is one run.
 type session struct {
-	root    *os.Root
+	root    *disk.Root
 	dry     bool
 	report  *Report
 	pending map[string][]byte // what a dry run would have written
@@ -41,7 +43,7 @@ func (w Wirer) Wire(id string, detected bool) (*Report, error) {
 	if !Known(id) {
 		return nil, fault.New(fault.Invalid, "installing host config: unknown agent %q — valid agents: %v", id, IDs())
 	}
-	root, err := os.OpenRoot(w.Root)
+	root, err := w.disk.OpenRoot(w.Root)
 	if err != nil {
 		return nil, fault.Wrap(err, fault.Invalid, "installing host config: %s", class(err))
 	}
