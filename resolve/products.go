@@ -289,10 +289,10 @@ func (t *codeTable) finish() {
 }
 
 // worth is how much sharing a code says.
-func (t *codeTable) worth(id int32, code string) float64 {
+func (t *codeTable) worth(code string) float64 {
 	var df int
 	if t.tally != nil {
-		df = int(t.tally.count(id))
+		df = int(t.tally.count(code))
 	} else {
 		df = t.df[code]
 	}

@@ -347,7 +347,7 @@ func (w *scorer) code(cmp *comparator, f *features, ra, rb int32) float64 {
 	table := w.s.tables[cmp.category]
 	best := 0.0
 	w.s.codes.shared(a, b, func(id int32) {
-		best = max(best, table.worth(id, w.s.codes.text[id]))
+		best = max(best, table.worth(w.s.codes.text[id]))
 	})
 	return best
 }
