@@ -92,6 +92,7 @@ func (s *state) applyStored(e *Event, b storedBody) error {
 	if i, ok := s.recIdx[id]; ok { // stored again after its values were erased
 		r := &s.recs[i]
 		r.seq, r.content, r.erased = e.seq, b.content, false
+		s.turns++
 		s.recordRow(i)
 		return nil
 	}
@@ -417,6 +418,7 @@ func (s *state) applyErased(e *Event) {
 	s.noteOther(e)
 	if i := s.lookupRecord(e.subject); i >= 0 {
 		s.recs[i].erased = true
+		s.turns++
 	}
 	for i := range s.ents { // what was read from values is read again
 		s.ents[i].forget()

@@ -49,6 +49,7 @@ type state struct {
 
 	pending   []int32 // records stored in this unit, not yet named by a run
 	pendingAt int64
+	turns     int              // how often values were erased or came back
 	skipped   map[string]int64 // kinds and versions that the fold does not read
 
 	rows *rowSet // projection rows of what is folded; nil when nobody wants them
