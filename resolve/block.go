@@ -27,7 +27,7 @@ func (s *store) keyed(sd *side) (*keyed, error) {
 		words, ids := s.rowKeys(sd, row)
 		k.tokens.add(words)
 		k.ids.add(ids)
-		if pt := k.points[row]; !pt.usable {
+		if pt := sd.point(p.blockPoints, int32(row)); !pt.usable {
 			k.coordless++
 		} else if !pt.finite() {
 			return nil, p.notFinite()
@@ -86,9 +86,8 @@ type blocker struct {
 	idRows   spans   // rows of B by identifier
 	idFull   []bool  // identifiers with too many pairs; nil where they have no bound
 
-	firsts   []int64 // by common word: pairs that it comes first in, while pairs are made
-	pairsOf  spans   // by row of A: numbers of word pairs
-	pairRows spans   // rows of B by word pair
+	join  *pairJoin  // nil when no word is common
+	pairs *pairIndex // of the range of rows of A that is being scored
 
 	overFull overFull
 }
@@ -113,9 +112,7 @@ func newBlocker(ctx context.Context, a, b *keyed, words, ids int, dedupe, boundI
 	if boundIDs {
 		k.markFullIDs(ids)
 	}
-	if err := k.pairUp(ctx); err != nil {
-		return nil, err
-	}
+	k.pairUp()
 	var err error
 	if k.cells, err = newCells(ctx, a, b); err != nil {
 		return nil, err
@@ -185,17 +182,23 @@ type found struct{ h3, token, id int64 }
 // seeker finds candidates; one per goroutine.
 type seeker struct {
 	k     *blocker
-	stamp []int32 // by row of B: 1 + the last row of A that found it
+	stamp []uint8 // by row of B: the turn of the last row of A that found it
+	turn  uint8
 	out   []int32
 	found found
 	after int32 // only rows beyond this one are candidates
 }
 
-func newSeeker(k *blocker) *seeker { return &seeker{k: k, stamp: make([]int32, k.b.n)} }
+func newSeeker(k *blocker) *seeker { return &seeker{k: k, stamp: make([]uint8, k.b.n)} }
 
-// candidates returns the rows of B that row i of A is compared with, ascending.
+// candidates returns the rows of B that row i of A is compared with, in an order
+// that depends on the records alone.
 func (s *seeker) candidates(i int32) []int32 {
 	s.out = s.out[:0]
+	if s.turn++; s.turn == 0 {
+		clear(s.stamp)
+		s.turn = 1
+	}
 	s.after = -1
 	if s.k.dedupe {
 		s.after = i
@@ -204,28 +207,30 @@ func (s *seeker) candidates(i int32) []int32 {
 	n := len(s.out)
 	for _, w := range s.k.a.tokens.at(i) {
 		if s.k.common[w] == 0 {
-			s.take(i, s.k.wordRows.at(w))
+			s.take(s.k.wordRows.at(w))
 		}
 	}
-	for _, p := range s.k.pairsOf.at(i) {
-		s.take(i, s.k.pairRows.at(p))
+	if x := s.k.pairs; x != nil {
+		for _, p := range x.of.at(i - x.from) {
+			s.take(x.rows.at(p))
+		}
 	}
 	s.found.token += int64(len(s.out) - n)
 	n = len(s.out)
 	for _, id := range s.k.a.ids.at(i) {
 		if s.k.idFull == nil || !s.k.idFull[id] {
-			s.take(i, s.k.idRows.at(id))
+			s.take(s.k.idRows.at(id))
 		}
 	}
 	s.found.id += int64(len(s.out) - n)
-	slices.Sort(s.out)
 	return s.out
 }
 
-func (s *seeker) take(i int32, rows []int32) {
+func (s *seeker) take(rows []int32) {
+	stamp, turn := s.stamp, s.turn
 	for _, j := range rows {
-		if j > s.after && s.stamp[j] != i+1 {
-			s.stamp[j] = i + 1
+		if stamp[j] != turn && j > s.after {
+			stamp[j] = turn
 			s.out = append(s.out, j)
 		}
 	}
@@ -233,7 +238,7 @@ func (s *seeker) take(i int32, rows []int32) {
 
 // nearby takes the rows whose cell touches the cell of row i at either size.
 func (s *seeker) nearby(i int32) int64 {
-	s.k.cells.near(i, func(rows []int32) { s.take(i, rows) })
+	s.k.cells.near(i, func(rows []int32) { s.take(rows) })
 	return int64(len(s.out))
 }
 
@@ -247,11 +252,11 @@ func (s *seeker) skipped(i int32) int64 {
 	n := len(s.out)
 	for _, w := range s.k.a.tokens.at(i) {
 		if s.k.common[w] > 0 {
-			s.take(i, s.k.wordRows.at(w))
+			s.take(s.k.wordRows.at(w))
 		}
 	}
 	for _, id := range s.k.a.ids.at(i) {
-		s.take(i, s.k.idRows.at(id))
+		s.take(s.k.idRows.at(id))
 	}
 	missed := int64(len(s.out) - n)
 	s.out = s.out[:n]

@@ -1,60 +1,57 @@
 package resolve
 
 import (
-	"cmp"
 	"context"
+	"math"
 	"slices"
+	"sync/atomic"
 )
 
 // Words that too many records hold find candidates in pairs: rows of both lists
 // that hold the same two common words. There can be many more such pairs than
-// rows, so they are made and joined in passes over ranges of the first word,
-// each of bounded size.
+// rows. They are counted word by word, which takes no room, and those with few
+// enough rows are laid out for a range of rows of A at a time: the whole list
+// while that fits, else in passes of a bounded size.
 
-// pairsPerPass bounds the pairs of words that one pass lays out, some 100 MB.
-const pairsPerPass = 3 << 20
+// pairRoom bounds what one pass lays out: occurrences of pairs in rows of both
+// lists, of 16 bytes at most.
+const pairRoom = 1 << 24
 
-// pairRow is a row that holds a pair of common words.
-type pairRow struct {
-	key uint64
-	row int32
+// pairIndex holds the word pairs that a range of rows of A is looked up by.
+type pairIndex struct {
+	from, to int32 // rows of A
+	of       spans // by row of A less from: numbers of pairs
+	rows     spans // rows of B by pair
 }
 
 // pairJoin joins the two lists over pairs of common words.
 type pairJoin struct {
-	k      *blocker
-	heldA  spans // by row: its common words, ascending
-	heldB  spans
-	buffer []pairRow
-	keptA  []keptPair
-	perRow []int32 // by row of A: how many pairs were kept
+	heldA, heldB spans // by row: its common words, ascending
+	rowsA, rowsB spans // rows by common word
+	room         int64
+	held         int64 // the most that a pass laid out
+	passes       int
 }
 
-// keptPair is a row of A and the number of a word pair that it shares with few
-// enough rows.
-type keptPair struct{ row, pair int32 }
-
-// pairUp indexes the pairs of common words that rows of both lists hold.
-func (k *blocker) pairUp(ctx context.Context) error {
-	j := &pairJoin{k: k, perRow: make([]int32, k.a.n)}
-	if k.overFull.words > 0 {
-		j.heldA, j.heldB = k.held(k.a), k.held(k.b)
-		for from := int32(0); from < int32(k.overFull.words); {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			to := j.nextRange(from)
-			j.pass(from, to)
-			from = to
-		}
+// pairUp prepares the join of pairs of common words.
+func (k *blocker) pairUp() {
+	words := k.overFull.words
+	if words == 0 {
+		return
 	}
-	j.gather()
-	return nil
+	j := &pairJoin{heldA: k.held(k.a), room: pairRoom}
+	j.rowsA = invert(&j.heldA, k.a.n, words)
+	j.heldB, j.rowsB = j.heldA, j.rowsA
+	if k.b != k.a {
+		j.heldB = k.held(k.b)
+		j.rowsB = invert(&j.heldB, k.b.n, words)
+	}
+	k.join = j
 }
 
 // held lists the common words of each row, by their number among common words.
 func (k *blocker) held(list *keyed) spans {
-	var out spans
+	out := spans{ends: make([]uint32, 0, list.n)}
 	var words []int32
 	for row := range list.n {
 		words = words[:0]
@@ -68,140 +65,223 @@ func (k *blocker) held(list *keyed) spans {
 	return out
 }
 
-// nextRange returns where the pass that starts at word from has to end.
-func (j *pairJoin) nextRange(from int32) int32 {
-	if j.k.firsts == nil {
-		j.k.firsts = make([]int64, j.k.overFull.words)
-		for _, held := range [...]*spans{&j.heldA, &j.heldB} {
-			for row := range held.ends {
-				list := held.at(int32(row))
-				for at, w := range list {
-					j.k.firsts[w] += int64(len(list) - 1 - at)
+// loadPairs lays out the pairs of rows of A from from on, and returns up to
+// which row. width is how many rows to try first.
+func (k *blocker) loadPairs(ctx context.Context, from, width int) (to int, err error) {
+	to = min(k.a.n, from+width)
+	if k.join == nil {
+		return k.a.n, nil
+	}
+	for {
+		room := k.join.room
+		if to == from+1 {
+			room = math.MaxInt64 // one row has to do
+		}
+		x, full, err := k.join.lay(ctx, int32(from), int32(to), room)
+		if err != nil {
+			return 0, err
+		}
+		if x != nil {
+			k.pairs, k.overFull.wordPairs = x, full
+			return to, nil
+		}
+		to = from + (to-from+1)/2
+	}
+}
+
+// keptPair is a row of A and the number of a word pair that it shares with few
+// enough rows.
+type keptPair struct{ row, pair int32 }
+
+// pairPart is what a stretch of words brings to a pass.
+type pairPart struct {
+	kept []keptPair
+	rows spans
+	full int // pairs of words with too many pairs of rows
+}
+
+// pairWords is how many words a worker takes at a time.
+const pairWords = 64
+
+// lay makes one pass, unless it would take more room than it may: then there is
+// no index. full is how many pairs of words have too many rows in both lists.
+func (j *pairJoin) lay(ctx context.Context, from, to int32, room int64) (x *pairIndex, full int, err error) {
+	words := len(j.rowsA.ends)
+	parts := make([]pairPart, (words+pairWords-1)/pairWords)
+	var next, used atomic.Int64
+	work := func() error {
+		c := newPairCounter(j, from, to, words)
+		for used.Load() <= room {
+			p := int(next.Add(1)) - 1
+			if p >= len(parts) {
+				return nil
+			}
+			for w := p * pairWords; w < min(words, (p+1)*pairWords); w++ {
+				if err := ctx.Err(); err != nil {
+					return err
+				}
+				if used.Add(c.word(int32(w), &parts[p], room-used.Load())) > room {
+					return nil
 				}
 			}
 		}
+		return nil
 	}
-	sum := int64(0)
-	to := from
-	for int(to) < len(j.k.firsts) && (to == from || sum+j.k.firsts[to] <= pairsPerPass) {
-		sum += j.k.firsts[to]
-		to++
+	tasks := slices.Repeat([]func() error{work}, min(workers(), len(parts)))
+	if err := atOnce(tasks); err != nil {
+		return nil, 0, err
 	}
-	return to
+	if used.Load() > room {
+		return nil, 0, nil
+	}
+	j.held, j.passes = max(j.held, used.Load()), j.passes+1
+	x = &pairIndex{from: from, to: to}
+	for i := range parts {
+		full += parts[i].full
+	}
+	x.gather(parts)
+	return x, full, nil
 }
 
-// pass joins the pairs whose first word lies in [from, to).
-func (j *pairJoin) pass(from, to int32) {
-	inA := slices.Clone(j.pairs(&j.heldA, from, to))
-	inB := j.pairs(&j.heldB, from, to)
-	for a, b := 0, 0; a < len(inA) && b < len(inB); {
+// pairCounter counts the pairs of one word after the other; one per goroutine.
+type pairCounter struct {
+	j              *pairJoin
+	from, to       int32
+	inA, inB, here []int32 // by the second word: rows that hold both, here only in the range
+	number         []int32 // by the second word: 1 + its pair's number in the part, 0 for none
+	next           []uint32
+	seen           []int32
+}
+
+func newPairCounter(j *pairJoin, from, to int32, words int) *pairCounter {
+	return &pairCounter{j: j, from: from, to: to, inA: make([]int32, words), inB: make([]int32, words),
+		here: make([]int32, words), number: make([]int32, words), next: make([]uint32, words)}
+}
+
+// word adds the pairs whose first word is w, and returns how much room they
+// take. It adds none when that is more than there is.
+func (c *pairCounter) word(w int32, part *pairPart, room int64) int64 {
+	j := c.j
+	rowsA, rowsB := j.rowsA.at(w), j.rowsB.at(w)
+	for _, row := range rowsA {
+		in := int32(0)
+		if row >= c.from && row < c.to {
+			in = 1
+		}
+		for _, v := range after(j.heldA.at(row), w) {
+			if c.inA[v] == 0 {
+				c.seen = append(c.seen, v)
+			}
+			c.inA[v]++
+			c.here[v] += in
+		}
+	}
+	for _, row := range rowsB {
+		for _, v := range after(j.heldB.at(row), w) {
+			c.inB[v]++
+		}
+	}
+	need := int64(0)
+	for _, v := range c.seen {
 		switch {
-		case inA[a].key < inB[b].key:
-			a++
-			continue
-		case inA[a].key > inB[b].key:
-			b++
+		case int64(c.inA[v])*int64(c.inB[v]) > maxPairsPerKey:
+			part.full++
+			c.here[v] = 0
+		case c.inB[v] > 0 && c.here[v] > 0:
+			need += int64(c.inB[v]) + int64(c.here[v])
+		default:
+			c.here[v] = 0
+		}
+	}
+	if need > 0 && need <= room {
+		c.keep(w, part, rowsA, rowsB)
+	}
+	for _, row := range rowsB {
+		for _, v := range after(j.heldB.at(row), w) {
+			c.inB[v] = 0
+		}
+	}
+	for _, v := range c.seen {
+		c.inA[v], c.here[v], c.number[v] = 0, 0, 0
+	}
+	c.seen = c.seen[:0]
+	return need
+}
+
+// keep writes out the pairs of w that rows in the range have.
+func (c *pairCounter) keep(w int32, part *pairPart, rowsA, rowsB []int32) {
+	j := c.j
+	at := uint32(len(part.rows.ids))
+	for _, v := range c.seen {
+		if c.here[v] == 0 {
 			continue
 		}
-		endA, endB := runEnd(inA, a), runEnd(inB, b)
-		if int64(endA-a)*int64(endB-b) > maxPairsPerKey {
-			j.k.overFull.wordPairs++
-		} else {
-			j.keep(inA[a:endA], inB[b:endB])
-		}
-		a, b = endA, endB
+		c.next[v] = at
+		at += uint32(c.inB[v])
+		part.rows.ends = append(part.rows.ends, at)
+		c.number[v] = int32(len(part.rows.ends))
 	}
-}
-
-func (j *pairJoin) keep(inA, inB []pairRow) {
-	pair := int32(len(j.k.pairRows.ends))
-	for _, p := range inB {
-		j.k.pairRows.ids = append(j.k.pairRows.ids, p.row)
-	}
-	j.k.pairRows.ends = append(j.k.pairRows.ends, uint32(len(j.k.pairRows.ids)))
-	for _, p := range inA {
-		j.keptA = append(j.keptA, keptPair{p.row, pair})
-		j.perRow[p.row]++
-	}
-}
-
-// gather turns kept pairs into lists by row of A.
-func (j *pairJoin) gather() {
-	k := j.k
-	k.pairsOf.ends = make([]uint32, k.a.n)
-	next := make([]uint32, k.a.n)
-	sum := uint32(0)
-	for row, n := range j.perRow {
-		next[row] = sum
-		sum += uint32(n)
-		k.pairsOf.ends[row] = sum
-	}
-	k.pairsOf.ids = make([]int32, sum)
-	for _, e := range j.keptA {
-		k.pairsOf.ids[next[e.row]] = e.pair
-		next[e.row]++
-	}
-	k.firsts = nil
-}
-
-func runEnd(rows []pairRow, i int) int {
-	j := i + 1
-	for j < len(rows) && rows[j].key == rows[i].key {
-		j++
-	}
-	return j
-}
-
-// pairs lists the pairs of common words of each row whose first word lies in
-// [from, to), sorted by pair. The list is valid until the next call.
-func (j *pairJoin) pairs(held *spans, from, to int32) []pairRow {
-	out := j.buffer[:0]
-	words := uint64(j.k.overFull.words)
-	for row := range held.ends {
-		list := held.at(int32(row))
-		for at, w := range list {
-			if w < from || w >= to {
-				continue
-			}
-			for _, v := range list[at+1:] {
-				out = append(out, pairRow{uint64(w)*words + uint64(v), int32(row)})
+	part.rows.ids = slices.Grow(part.rows.ids, int(at)-len(part.rows.ids))[:at]
+	for _, row := range rowsB {
+		for _, v := range after(j.heldB.at(row), w) {
+			if c.number[v] > 0 {
+				part.rows.ids[c.next[v]] = row
+				c.next[v]++
 			}
 		}
 	}
-	j.buffer = out
-	return sortPairs(out, uint64(from)*words)
+	first, _ := slices.BinarySearch(rowsA, c.from)
+	for _, row := range rowsA[first:] {
+		if row >= c.to {
+			break
+		}
+		for _, v := range after(j.heldA.at(row), w) {
+			if n := c.number[v]; n > 0 {
+				part.kept = append(part.kept, keptPair{row, n - 1})
+			}
+		}
+	}
 }
 
-// sortPairs sorts by key, rows of equal keys in the order they have. Keys are
-// sorted digit by digit, because there are millions of them; none is below
-// base.
-func sortPairs(list []pairRow, base uint64) []pairRow {
-	if len(list) < 256 {
-		slices.SortStableFunc(list, func(a, b pairRow) int { return cmp.Compare(a.key, b.key) })
-		return list
+// after returns the words of an ascending list that come after w, which it has.
+func after(list []int32, w int32) []int32 {
+	const short = 16
+	if len(list) <= short {
+		return list[slices.Index(list, w)+1:]
 	}
-	const digit = 11
-	most := uint64(0)
-	for i := range list {
-		most = max(most, list[i].key-base)
+	at, _ := slices.BinarySearch(list, w)
+	return list[at+1:]
+}
+
+// gather puts the parts together, and turns kept pairs into lists by row of A.
+func (x *pairIndex) gather(parts []pairPart) {
+	rows := x.to - x.from
+	ids, pairs := 0, 0
+	next := make([]uint32, rows+1)
+	for i := range parts {
+		ids += len(parts[i].rows.ids)
+		pairs += len(parts[i].rows.ends)
+		for _, e := range parts[i].kept {
+			next[e.row-x.from+1]++
+		}
 	}
-	from, to := list, make([]pairRow, len(list))
-	for shift := 0; shift < 64 && most>>shift > 0; shift += digit {
-		var next [1 << digit]int
-		for i := range from {
-			next[(from[i].key-base)>>shift&(1<<digit-1)]++
-		}
-		sum := 0
-		for d, n := range next {
-			next[d] = sum
-			sum += n
-		}
-		for i := range from {
-			d := (from[i].key - base) >> shift & (1<<digit - 1)
-			to[next[d]] = from[i]
-			next[d]++
-		}
-		from, to = to, from
+	for row := range rows {
+		next[row+1] += next[row]
 	}
-	return from
+	x.of.ends = slices.Clone(next[1:])
+	x.of.ids = make([]int32, next[rows])
+	x.rows = spans{ids: make([]int32, 0, ids), ends: make([]uint32, 0, pairs)}
+	for i := range parts {
+		p := &parts[i]
+		first, base := int32(len(x.rows.ends)), uint32(len(x.rows.ids))
+		x.rows.ids = append(x.rows.ids, p.rows.ids...)
+		for _, end := range p.rows.ends {
+			x.rows.ends = append(x.rows.ends, base+end)
+		}
+		for _, e := range p.kept {
+			x.of.ids[next[e.row-x.from]] = first + e.pair
+			next[e.row-x.from]++
+		}
+		*p = pairPart{}
+	}
 }

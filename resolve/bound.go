@@ -1,6 +1,7 @@
 package resolve
 
 import (
+	"math"
 	"math/bits"
 	"unicode/utf8"
 
@@ -103,7 +104,11 @@ func mostSimilar(a, b *bag, x, y string) float64 {
 // less cost than computing it.
 func (w *scorer) below(c int, x float64) bool {
 	cmp := &w.p.comps[c]
-	if cmp.kind != kindName && cmp.kind != kindPlaceName {
+	switch cmp.kind {
+	case kindTFToken:
+		return cmp.column == w.p.sketched && !cmp.hausa && w.sharesBelow(x)
+	case kindName, kindPlaceName:
+	default:
 		return false
 	}
 	col := &w.s.cols[cmp.column]
@@ -115,6 +120,34 @@ func (w *scorer) below(c int, x float64) bool {
 		return false
 	}
 	return cmp.kind == kindPlaceName || !w.s.words.mayEquate(col, ra, rb)
+}
+
+// sharesBelow reports whether the weight that two rows' names share certainly is
+// a smaller part than x of the weight they have, by their summaries alone. The
+// weight of the row of B is rounded.
+func (w *scorer) sharesBelow(x float64) bool {
+	if !w.mayShare() {
+		return true
+	}
+	if len(w.wordsA) == 0 {
+		return false
+	}
+	summary := w.rowB[w.cols:]
+	if summary[summaryWords] == manyInline {
+		return false
+	}
+	shared := 0.0
+	for n, id := range w.wordsA {
+		for _, other := range summary[summaryWords:] {
+			if id == other {
+				shared += w.rareA[n]
+				break
+			}
+		}
+	}
+	all := w.weighA + float64(math.Float32frombits(uint32(summary[summaryWeight]))) - shared
+	const rounding = 1e-6
+	return all > 0 && shared/all+rounding < x
 }
 
 // sketch prepares what words can lead to, one bit of 64 each: a false bit rules

@@ -168,6 +168,9 @@ func checkBackend(name string) error {
 // maxRows keeps row numbers in 32 bits.
 const maxRows = 1 << 30
 
+// touchRows is how many rows of B are fetched together.
+const touchRows = 64
+
 // ctxRows is how many rows pass between looks at the context.
 const ctxRows = 4096
 
@@ -180,7 +183,7 @@ func (r *run) read(ctx context.Context) error {
 	if r.store, err = newStore(r.plan); err != nil {
 		return err
 	}
-	sides := [2]*side{newSide(r.plan), newSide(r.plan)}
+	sides := [2]*side{newWideSide(r.plan), newWideSide(r.plan)}
 	lists := [][]*canon.Object{r.req.A, r.req.B}
 	if r.req.Dedupe {
 		lists = lists[:1]
@@ -227,7 +230,30 @@ const chunkRows = 32
 // apart.
 func (r *run) score(ctx context.Context) ([]surfaced, error) {
 	rows := len(r.req.A)
-	chunks := make([][]surfaced, (rows+chunkRows-1)/chunkRows)
+	var chunks [][]surfaced
+	for from, width := 0, rows; from < rows; {
+		to := rows
+		if r.blocker != nil {
+			var err error
+			if to, err = r.blocker.loadPairs(ctx, from, width); err != nil {
+				return nil, err
+			}
+		}
+		some, err := r.scoreRange(ctx, from, to)
+		if err != nil {
+			return nil, err
+		}
+		chunks = append(chunks, some...)
+		from, width = to, to-from
+	}
+	all := slices.Concat(chunks...)
+	sortSurfaced(all)
+	return all, nil
+}
+
+// scoreRange screens the candidates of a range of rows of A, chunk by chunk.
+func (r *run) scoreRange(ctx context.Context, from, to int) ([][]surfaced, error) {
+	chunks := make([][]surfaced, (to-from+chunkRows-1)/chunkRows)
 	errs := make([]error, len(chunks))
 	var next atomic.Int64
 	work := func() error {
@@ -238,14 +264,16 @@ func (r *run) score(ctx context.Context) ([]surfaced, error) {
 			if c >= len(chunks) {
 				return nil
 			}
-			chunks[c], errs[c] = w.rows(ctx, c*chunkRows, min(rows, (c+1)*chunkRows))
+			first := from + c*chunkRows
+			end := min(to, first+chunkRows)
+			chunks[c], errs[c] = w.rows(ctx, first, end)
 			if errs[c] != nil {
 				// Chunks before this one are taken and run to their end,
 				// so the first error is the same whoever meets it.
 				next.Store(int64(len(chunks)))
 				return nil
 			}
-			r.progress(int64(min(rows, (c+1)*chunkRows) - c*chunkRows))
+			r.progress(int64(end - first))
 		}
 	}
 	tasks := slices.Repeat([]func() error{work}, min(workers(), len(chunks)))
@@ -261,9 +289,7 @@ func (r *run) score(ctx context.Context) ([]surfaced, error) {
 			return nil, err
 		}
 	}
-	all := slices.Concat(chunks...)
-	sortSurfaced(all)
-	return all, nil
+	return chunks, nil
 }
 
 // sortSurfaced orders pairs by rounded score, keeping their order otherwise.
@@ -280,12 +306,14 @@ type worker struct {
 	pairs   int64
 	skipped int64
 	exact   bool
+	inOrder bool // pairs of a row are screened in order, because one can be an error
+	touched int32
 }
 
 func newWorker(r *run) *worker {
 	w := &worker{r: r, scorer: newScorer(r.store, r.a, r.b, r.floor)}
 	if r.blocker != nil {
-		w.seek = newSeeker(r.blocker)
+		w.seek, w.inOrder = newSeeker(r.blocker), r.plan.mayFail()
 		w.exact = r.blocker.overFull.pairs > 0 && r.blocker.overFull.pairs <= exactBelow
 		return w
 	}
@@ -300,19 +328,27 @@ func newWorker(r *run) *worker {
 func (w *worker) rows(ctx context.Context, from, to int) ([]surfaced, error) {
 	var out []surfaced
 	for i := int32(from); i < int32(to); i++ {
+		first := len(out)
 		list := w.candidates(i)
 		w.pairs += int64(len(list))
+		w.scorer.from(i)
 		for n, j := range list {
-			if n%ctxRows == 0 && ctx.Err() != nil {
-				return nil, ctx.Err()
+			if n%touchRows == 0 {
+				w.touched += w.r.b.touch(list[n:min(len(list), n+touchRows)])
+				if n%ctxRows == 0 && ctx.Err() != nil {
+					return nil, ctx.Err()
+				}
 			}
-			score, ok, err := w.scorer.screen(i, j)
+			score, ok, err := w.scorer.with(i, j)
 			if err != nil {
 				return nil, err
 			}
 			if ok {
 				out = append(out, surfaced{i, j, round(score, 4)})
 			}
+		}
+		if w.seek != nil {
+			slices.SortFunc(out[first:], func(x, y surfaced) int { return cmp.Compare(x.j, y.j) })
 		}
 		if w.exact {
 			w.skipped += w.seek.skipped(i)
@@ -324,7 +360,11 @@ func (w *worker) rows(ctx context.Context, from, to int) ([]surfaced, error) {
 func (w *worker) candidates(i int32) []int32 {
 	switch {
 	case w.seek != nil:
-		return w.seek.candidates(i)
+		list := w.seek.candidates(i)
+		if w.inOrder {
+			slices.Sort(list)
+		}
+		return list
 	case w.r.req.Dedupe:
 		return w.every[i+1:]
 	}

@@ -128,7 +128,7 @@ func (p *plan) agreesCoarsely(cmp *comparator, s float64) bool {
 
 // distance notes how far apart the points are, and that they are too far.
 func (v *verdict) distance(cmp *comparator) {
-	km, ok := distanceKm(v.w.a.points[cmp.geo][v.i], v.w.b.points[cmp.geo][v.j])
+	km, ok := distanceKm(v.w.a.point(cmp.geo, v.i), v.w.b.point(cmp.geo, v.j))
 	if !ok {
 		return
 	}

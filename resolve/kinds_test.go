@@ -210,30 +210,6 @@ func TestSketchHolds(t *testing.T) {
 	})
 }
 
-// Sorting by digits is a stable sort by key.
-func TestSortPairs(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		base := rapid.Uint64Range(0, 1<<40).Draw(t, "base")
-		n := rapid.SampledFrom([]int{0, 1, 100, 300, 2000}).Draw(t, "n")
-		span := rapid.SampledFrom([]uint64{1, 3, 1 << 12, 1 << 33}).Draw(t, "span")
-		seed := rapid.Uint64().Draw(t, "seed")
-		list := make([]pairRow, n)
-		for i := range list {
-			seed = seed*6364136223846793005 + 1442695040888963407
-			list[i] = pairRow{base + seed>>20%span, int32(i)}
-		}
-		sorted := sortPairs(list, base)
-		for i := 1; i < len(sorted); i++ {
-			if a, b := sorted[i-1], sorted[i]; a.key > b.key || a.key == b.key && a.row >= b.row {
-				t.Fatalf("%v before %v", a, b)
-			}
-		}
-		if len(sorted) != n {
-			t.Fatalf("%d of %d left", len(sorted), n)
-		}
-	})
-}
-
 // Matching many words takes a detour to the same count.
 func TestManyWordsMatchTheSame(t *testing.T) {
 	draw := rapid.SampledFrom([]string{"mohammed", "muhammad", "mamadou", "bello", "diallo", "jallow", "ali", "aly", "x", "y", "tea"})

@@ -27,12 +27,22 @@ type scorer struct {
 	rowA   []int32 // values of the rows being compared
 	rowB   []int32
 	prunes bool
+	cols   int // where the summary of a row starts
+
+	masked  bool   // rows say what comparators find in them
+	hasA    uint32 // of the row of A
+	both    uint32 // comparators that apply to the last pair, of which pending is the weight
+	pending float64
+
+	wordsA []int32 // words of the row of A that fit into its summary
+	rareA  []float64
+	weighA float64
 }
 
 func newScorer(s *store, a, b *side, floor float64) *scorer {
 	p := s.plan
 	w := &scorer{s: s, p: p, a: a, b: b, floor: floor, sims: make([]float64, len(p.comps)), match: make([]*text.Matcher, len(p.comps)),
-		prunes: p.prunable && floor > 0}
+		prunes: p.prunable && floor > 0, cols: len(p.columns), masked: len(p.comps) <= mostMasked}
 	for i := range w.sims {
 		w.sims[i] = nothing
 	}
@@ -81,6 +91,16 @@ func (p *plan) screenOrder() {
 	slices.SortStableFunc(p.order, func(x, y int) int { return effort(p.comps[x].kind) - effort(p.comps[y].kind) })
 }
 
+// mayFail reports whether comparing two records can be an error.
+func (p *plan) mayFail() bool {
+	for i := range p.comps {
+		if c := &p.comps[i]; c.kind == kindContainment || c.noField || !c.weighs {
+			return true
+		}
+	}
+	return false
+}
+
 // screen computes the score of a pair, unless it cannot reach the floor. ok is
 // false when the pair is not surfaced.
 //
@@ -88,7 +108,37 @@ func (p *plan) screenOrder() {
 // comparator that turns out not to apply only lowers what is possible, because
 // the mean is at most 1.
 func (w *scorer) screen(i, j int32) (score float64, ok bool, err error) {
-	w.rowA, w.rowB = w.a.row(i), w.b.row(j)
+	w.from(i)
+	return w.with(i, j)
+}
+
+// from makes a row of A the one that rows of B are compared with.
+func (w *scorer) from(i int32) {
+	w.rowA = w.a.row(i)
+	w.wordsA = w.wordsA[:0]
+	if !w.prunes {
+		return
+	}
+	summary := w.rowA[w.cols:]
+	w.hasA = uint32(summary[summaryHas])
+	w.both, w.pending = 0, 0
+	if w.a.inline == 0 || w.b.inline == 0 || summary[summaryWords] < 0 || w.rowA[w.p.sketched] < 0 {
+		return
+	}
+	w.rareA, w.weighA = w.rareA[:0], 0
+	for _, id := range summary[summaryWords:] {
+		if id < 0 {
+			break
+		}
+		w.wordsA = append(w.wordsA, id)
+		w.rareA = append(w.rareA, w.s.toks.rarity[id])
+		w.weighA += w.s.toks.rarity[id]
+	}
+}
+
+// with screens the row of A and a row of B.
+func (w *scorer) with(i, j int32) (score float64, ok bool, err error) {
+	w.rowB = w.b.row(j)
 	if !w.prunes {
 		if err := w.all(i, j); err != nil {
 			return 0, false, err
@@ -96,12 +146,7 @@ func (w *scorer) screen(i, j int32) (score float64, ok bool, err error) {
 		score, ok = w.total()
 		return score, ok && !(score < w.floor), nil
 	}
-	pending := 0.0
-	for _, c := range w.p.order {
-		if w.applies(c, i, j) {
-			pending += w.p.comps[c].weight
-		}
-	}
+	pending := w.weightOf(i, j)
 	num, den := 0.0, 0.0
 	for _, c := range w.p.order {
 		w.sims[c] = nothing
@@ -132,11 +177,32 @@ func (w *scorer) screen(i, j int32) (score float64, ok bool, err error) {
 	return score, ok && !(score < w.floor), nil
 }
 
+// weightOf is the weight of the comparators that apply to a pair.
+func (w *scorer) weightOf(i, j int32) float64 {
+	if w.masked {
+		both := w.hasA & uint32(w.rowB[w.cols+summaryHas])
+		if both == w.both {
+			return w.pending
+		}
+		w.both = both
+	}
+	w.pending = 0
+	for _, c := range w.p.order {
+		if w.applies(c, i, j) {
+			w.pending += w.p.comps[c].weight
+		}
+	}
+	return w.pending
+}
+
 // applies reports whether both rows have what a comparator reads.
 func (w *scorer) applies(c int, i, j int32) bool {
+	if w.masked {
+		return w.both>>c&1 != 0
+	}
 	cmp := &w.p.comps[c]
 	if cmp.kind == kindGeo {
-		return w.a.points[cmp.geo][i].usable && w.b.points[cmp.geo][j].usable
+		return w.a.usable(cmp.geo, i) && w.b.usable(cmp.geo, j)
 	}
 	return w.rowA[cmp.column] >= 0 && w.rowB[cmp.column] >= 0
 }
@@ -186,7 +252,7 @@ func (w *scorer) similarity(c int, i, j int32) (float64, error) {
 		return nothing, nil
 	}
 	if cmp.kind == kindGeo {
-		km, ok := distanceKm(w.a.points[cmp.geo][i], w.b.points[cmp.geo][j])
+		km, ok := distanceKm(w.a.point(cmp.geo, i), w.b.point(cmp.geo, j))
 		if !ok {
 			return nothing, nil
 		}
@@ -263,7 +329,7 @@ func equalKeys(a, b int32) float64 {
 }
 
 func (w *scorer) doubt(cmp *comparator, i, j int32) float64 {
-	return doubt(w.a.points[cmp.geo][i], w.b.points[cmp.geo][j], cmp.boundary)
+	return doubt(w.a.point(cmp.geo, i), w.b.point(cmp.geo, j), cmp.boundary)
 }
 
 func (w *scorer) containment(c int, i, j, ra, rb int32) (float64, error) {
@@ -315,8 +381,14 @@ func (w *scorer) name(c int, col *column, ra, rb int32) float64 {
 	return w.matcher(c).Fuzzy(a, b)
 }
 
+// mayShare reports whether the names of two rows can share a word.
+func (w *scorer) mayShare() bool {
+	a, b := w.rowA[w.cols+summaryBits:], w.rowB[w.cols+summaryBits:]
+	return a[0]&b[0]|a[1]&b[1] != 0
+}
+
 func (w *scorer) weightedTokens(cmp *comparator, col *column, ra, rb int32) float64 {
-	if cmp.column == w.p.sketched && !cmp.hausa && !sketchesMeet(w.rowA, w.rowB) {
+	if cmp.column == w.p.sketched && !cmp.hausa && !w.mayShare() {
 		return 0
 	}
 	t := w.s.toks

@@ -40,54 +40,6 @@ type store struct {
 	ordinary []int8 // by token: 1 for an ordinary English word
 }
 
-// side is one list: for each record and column the number of its value.
-type side struct {
-	n      int
-	width  int       // columns and a sketch
-	refs   []int32   // by row, then column; -1 where the value is missing
-	points [][]point // by pair of coordinate fields
-}
-
-// sketchWidth is the room of a row's sketch behind its values: 64 bits of the
-// words of its name. Rows whose sketches do not meet share no word, which is
-// known without looking the words up.
-const sketchWidth = 2
-
-func (sd *side) ref(col int, row int32) int32 { return sd.refs[int(row)*sd.width+col] }
-
-// row returns the numbers of a row's values, and its sketch.
-func (sd *side) row(row int32) []int32 {
-	return sd.refs[int(row)*sd.width : int(row+1)*sd.width]
-}
-
-// sketchesMeet reports whether two rows can share a word.
-func sketchesMeet(a, b []int32) bool {
-	n := len(a) - sketchWidth
-	return a[n]&b[n]|a[n+1]&b[n+1] != 0
-}
-
-// sketchRow fills in the sketch of a row.
-func (s *store) sketchRow(sd *side, row int32) {
-	if s.plan.sketched < 0 {
-		return
-	}
-	values := sd.row(row)
-	bits := uint64(0)
-	if ref := values[s.plan.sketched]; ref >= 0 {
-		c := &s.cols[s.plan.sketched]
-		for _, list := range [...]*spans{&c.plain, &c.joint} {
-			if len(list.ends) == 0 {
-				continue
-			}
-			for _, id := range list.at(ref) {
-				bits |= 1 << (uint64(id) * 0x9e3779b97f4a7c15 >> 58)
-			}
-		}
-	}
-	n := len(values) - sketchWidth
-	values[n], values[n+1] = int32(uint32(bits)), int32(uint32(bits>>32))
-}
-
 // column is one field as comparators read it.
 type column struct {
 	spec  columnSpec
@@ -225,22 +177,6 @@ func (p *plan) idKey(s string) string {
 	return idKey(s)
 }
 
-func newSide(p *plan) *side {
-	return &side{width: len(p.columns) + sketchWidth, points: make([][]point, len(p.geoPairs))}
-}
-
-// add reads one record into its side.
-func (s *store) add(to *side, rec *canon.Object) {
-	to.n++
-	for i := range s.cols {
-		to.refs = append(to.refs, s.take(i, rec))
-	}
-	to.refs = append(to.refs, make([]int32, sketchWidth)...)
-	for i, f := range s.plan.geoPairs {
-		to.points[i] = append(to.points[i], s.plan.point(rec, f))
-	}
-}
-
 // take returns the number of the record's value in a column and counts its use.
 func (s *store) take(col int, rec *canon.Object) int32 {
 	ref := s.ref(col, rec)
@@ -257,8 +193,7 @@ const sideBySide = 512
 func (s *store) addAll(ctx context.Context, sides []*side, lists [][]*canon.Object) error {
 	total := 0
 	for i, list := range lists {
-		sides[i].n = len(list)
-		sides[i].refs = make([]int32, len(list)*sides[i].width)
+		sides[i].grow(len(list))
 		total += len(list)
 	}
 	var tasks []func() error
@@ -268,11 +203,7 @@ func (s *store) addAll(ctx context.Context, sides []*side, lists [][]*canon.Obje
 	for i, f := range s.plan.geoPairs {
 		tasks = append(tasks, func() error {
 			for n, list := range lists {
-				points := make([]point, len(list))
-				for row, rec := range list {
-					points[row] = s.plan.point(rec, f)
-				}
-				sides[n].points[i] = points
+				sides[n].points[i] = s.plan.readPoints(list, f)
 			}
 			return ctx.Err()
 		})
