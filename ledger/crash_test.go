@@ -12,8 +12,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/zeebo/blake3"
-
+	"github.com/arche-ledger/arche/internal/arctest/histories"
 	"github.com/arche-ledger/arche/internal/canon"
 	"github.com/arche-ledger/arche/ledger"
 	"github.com/arche-ledger/arche/resolve"
@@ -68,8 +67,8 @@ func writeForever(mode string, first int, path string) error {
 		default:
 			req := resolve.Request{Entity: "organisation", Threshold: resolve.DefaultThreshold}
 			for k := range crashUnit[mode] {
-				req.A = append(req.A, registered("a", n*crashUnit[mode]+k))
-				req.B = append(req.B, registered("b", n*crashUnit[mode]+k))
+				req.A = append(req.A, histories.Registered("a", n*crashUnit[mode]+k))
+				req.B = append(req.B, histories.Registered("b", n*crashUnit[mode]+k))
 			}
 			_, err = l.Compare(ctx, req)
 		}
@@ -115,12 +114,6 @@ func TestProcessesTakeTurns(t *testing.T) {
 	if err := l.Verify(t.Context(), nil); err != nil {
 		t.Error(err)
 	}
-}
-
-// registered is a supplier that has nothing but its number in common with others.
-func registered(side string, n int) *canon.Object {
-	sum := blake3.Sum256(fmt.Append(nil, n))
-	return canon.Obj("id", fmt.Sprintf("%s%d", side, n), "name", fmt.Sprintf("%x", sum[:6]), "registration_id", fmt.Sprintf("%x", sum[6:14]))
 }
 
 // acknowledged is the last unit that a child said was durable.

@@ -13,10 +13,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/zeebo/blake3"
-
+	"github.com/arche-ledger/arche/internal/arctest/histories"
 	"github.com/arche-ledger/arche/internal/canon"
-	"github.com/arche-ledger/arche/internal/fault"
 	"github.com/arche-ledger/arche/ledger"
 	"github.com/arche-ledger/arche/resolve"
 )
@@ -80,28 +78,17 @@ func childWork(work string, first int, path string, in io.Reader, out io.Writer)
 // unitSize is how many decisions one unit of a work records; 0 varies.
 var unitSize = map[string]int{"single": 1, "ten": 10, "thousand": 1000, "compare": 400, "observe": 0, "resolve": 0}
 
-// numbered is an organisation that has its number alone in common with others.
-func numbered(side string, n int) *canon.Object {
-	sum := blake3.Sum256(fmt.Append(nil, n))
-	return canon.Obj("id", fmt.Sprintf("%s%d", side, n), "name", fmt.Sprintf("%x", sum[:6]), "registration_id", fmt.Sprintf("%x", sum[6:14]))
-}
-
-// ordinary is one of a pair with an ordinary name, which stays open.
-func ordinary(side string, n int) *canon.Object {
-	return canon.Obj("id", fmt.Sprintf("%s%d", side, n), "name", "Central Cooperative Society")
-}
-
 func numberedPairs(from, n int) resolve.Request {
 	req := resolve.Request{Entity: "organisation", Threshold: resolve.DefaultThreshold}
 	for k := from; k < from+n; k++ {
-		req.A, req.B = append(req.A, numbered("a", k)), append(req.B, numbered("b", k))
+		req.A, req.B = append(req.A, histories.Registered("a", k)), append(req.B, histories.Registered("b", k))
 	}
 	return req
 }
 
 func ordinaryPair(n int) resolve.Request {
 	return resolve.Request{
-		A: []*canon.Object{ordinary("p", n)}, B: []*canon.Object{ordinary("q", n)},
+		A: []*canon.Object{histories.Ordinary("p", n)}, B: []*canon.Object{histories.Ordinary("q", n)},
 		Entity: "organisation", Threshold: resolve.DefaultThreshold,
 	}
 }
@@ -186,13 +173,13 @@ func serveLines(l *ledger.Ledger, in io.Reader, out io.Writer) error {
 	var wg sync.WaitGroup
 	lines := bufio.NewScanner(in)
 	for lines.Scan() {
-		var id, key int
-		var op string
-		if _, err := fmt.Sscanf(lines.Text(), "%d %s %d", &id, &op, &key); err != nil {
+		var id int
+		var c histories.Call
+		if _, err := fmt.Sscanf(lines.Text(), "%d %s %d", &id, &c.Op, &c.Key); err != nil {
 			return fmt.Errorf("cannot read %q: %w", lines.Text(), err)
 		}
 		wg.Go(func() {
-			answer, err := serveOne(context.Background(), l, op, key)
+			answer, err := c.Do(context.Background(), l)
 			if err != nil {
 				answer = "error " + strings.ReplaceAll(err.Error(), "\n", "; ")
 			}
@@ -203,39 +190,4 @@ func serveLines(l *ledger.Ledger, in io.Reader, out io.Writer) error {
 	}
 	wg.Wait()
 	return lines.Err()
-}
-
-// serveOne makes one call and puts its answer into a word.
-func serveOne(ctx context.Context, l *ledger.Ledger, op string, key int) (string, error) {
-	switch op {
-	case "pair":
-		res, err := l.Compare(ctx, numberedPairs(key, 1))
-		if err != nil {
-			return "", err
-		}
-		return fmt.Sprint(len(res.Edges)), nil
-	case "resolve":
-		o, err := l.Resolve(ctx, canon.Obj("name", strings.Repeat(string(rune('a'+key)), 9), "tag", key), "artist")
-		if err != nil {
-			return "", err
-		}
-		return fmt.Sprint(o.Value("verdict")), nil
-	case "observe":
-		id, err := canon.PublishedID("rec", canon.Obj("entity_type", "organisation", "attributes", numbered("a", key)))
-		if err != nil {
-			return "", err
-		}
-		_, err = l.Observe(ctx, id, canon.Obj("remark", fmt.Sprint("n", key)))
-		if fault.Is(err, fault.NotFound) {
-			return "unknown", nil
-		}
-		return "observed", err
-	case "entities":
-		o, err := l.Entities(ctx, "organisation")
-		if err != nil {
-			return "", err
-		}
-		return fmt.Sprint(o.Value("count")), nil
-	}
-	return "", fmt.Errorf("no call is named %q", op)
 }

@@ -16,6 +16,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/arche-ledger/arche/internal/arctest/agents"
+	"github.com/arche-ledger/arche/internal/arctest/histories"
 	"github.com/arche-ledger/arche/ledger"
 )
 
@@ -25,7 +27,8 @@ func runContend(args []string, stdout io.Writer) error {
 	flags := flag.NewFlagSet("contend", flag.ContinueOnError)
 	processes := flags.Int("processes", 4, "processes on one file")
 	each := flags.Int("calls", 25, "comparisons that each is sent at once")
-	rounds := flags.Int("rounds", 3, "rounds of calls at once")
+	rounds := flags.Int("rounds", 3, "rounds of calls at once on real servers")
+	arche := flags.String("arche", "", "`path` of the program whose mcp command is tried; without it one is built from the tree")
 	length := flags.Duration("for", 5*time.Second, "how long throughput is taken, 0 leaves it out")
 	histories := flags.Int("histories", 5, "histories of 8 clients on 3 processes")
 	calls := flags.Int("history-calls", 12, "calls of each client in a history")
@@ -39,8 +42,14 @@ func runContend(args []string, stdout io.Writer) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	if err := allAtOnce(dir, *processes, *each, *rounds, stdout); err != nil {
-		return err
+	if *rounds > 0 {
+		program, err := theProgram(*arche, dir)
+		if err != nil {
+			return err
+		}
+		if err := allAtOnce(dir, program, *processes, *each, *rounds, stdout); err != nil {
+			return err
+		}
 	}
 	if *length > 0 {
 		if err := throughput(dir, *processes, *length, stdout); err != nil {
@@ -104,7 +113,7 @@ func (s *server) read(out io.Reader) {
 	s.waiting = nil
 }
 
-func (s *server) call(op string, key int) (string, error) {
+func (s *server) call(c histories.Call) (string, error) {
 	ch := make(chan string, 1)
 	s.mu.Lock()
 	if s.waiting == nil {
@@ -113,7 +122,7 @@ func (s *server) call(op string, key int) (string, error) {
 	}
 	s.next++
 	s.waiting[s.next] = ch
-	_, err := fmt.Fprintf(s.in, "%d %s %d\n", s.next, op, key)
+	_, err := fmt.Fprintf(s.in, "%d %s %d\n", s.next, c.Op, c.Key)
 	s.mu.Unlock()
 	if err != nil {
 		return "", err
@@ -147,59 +156,62 @@ func stopServers(list []*server) error {
 	return errors.Join(errs...)
 }
 
-// allAtOnce sends every process its calls at one moment. Each must be recorded,
-// none may fail, and every process must see all of them afterwards.
-func allAtOnce(dir string, processes, each, rounds int, stdout io.Writer) error {
-	fmt.Fprintf(stdout, "| round | processes | calls at once | recorded | errors | processes that see all | s |\n|---|---|---|---|---|---|---|\n")
+// allAtOnce starts real servers, `arche mcp`, and sends each its calls at one
+// moment through a client of the SDK. Each must be recorded, none may fail, and
+// every server must see all of them afterwards.
+func allAtOnce(dir, arche string, processes, each, rounds int, stdout io.Writer) error {
+	ctx := context.Background()
+	fmt.Fprintf(stdout, "| round | servers | calls at once | recorded | errors | servers that see all | s |\n|---|---|---|---|---|---|---|\n")
 	for round := range rounds {
 		path := filepath.Join(dir, fmt.Sprintf("once-%d.duckdb", round))
-		servers, err := startServers(path, processes)
+		servers, err := agents.StartAll(ctx, processes, func() (*exec.Cmd, error) { return mcpServer(dir, arche, path), nil })
 		if err != nil {
 			return err
 		}
-		start := time.Now()
-		var wg sync.WaitGroup
-		failures := make(chan error, processes*each)
-		for p, s := range servers {
-			for k := range each {
-				wg.Go(func() {
-					if _, err := s.call("pair", p*each+k); err != nil {
-						failures <- err
-					}
-				})
-			}
-		}
-		wg.Wait()
-		took := time.Since(start)
-		close(failures)
-		var errs []error
-		for err := range failures {
-			errs = append(errs, err)
-		}
-		want, see := strconv.Itoa(processes*each), 0
-		for _, s := range servers {
-			n, err := s.call("entities", 0)
-			if err != nil {
-				errs = append(errs, err)
-			}
-			if n == want {
-				see++
-			}
-		}
-		if err := stopServers(servers); err != nil {
+		o := agents.AllAtOnce(ctx, servers, each)
+		if err := agents.StopAll(servers); err != nil {
 			return err
 		}
 		recorded, err := decisionsIn(path)
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(stdout, "| %d | %d | %d | %d | %d | %d | %.2f |\n", round+1, processes, processes*each, recorded, len(errs), see, took.Seconds())
-		if len(errs) > 0 || see != processes || recorded != processes*each {
-			return fmt.Errorf("calls were lost or failed: %w", errors.Join(errs...))
+		fmt.Fprintf(stdout, "| %d | %d | %d | %d | %d | %d | %.2f |\n", round+1, processes, o.Sent, recorded, len(o.Errors), o.SeeAll, o.Took.Seconds())
+		if err := o.Whole(processes); err != nil {
+			return err
+		}
+		if recorded != o.Sent {
+			return fmt.Errorf("%d calls were answered and %d are in the file", o.Sent, recorded)
 		}
 	}
 	fmt.Fprintln(stdout)
 	return nil
+}
+
+// mcpServer is a server on a ledger, as an agent host starts it.
+func mcpServer(dir, arche, path string) *exec.Cmd {
+	cmd := exec.Command(arche, "mcp") //nolint:gosec // the program under trial
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "ARCHE_LEDGER=duckdb:///"+path, "HOME="+dir)
+	return cmd
+}
+
+// theProgram is the arche to try: the one named, else one built from the tree.
+func theProgram(named, dir string) (string, error) {
+	if named != "" {
+		return filepath.Abs(named)
+	}
+	root, err := moduleRoot()
+	if err != nil {
+		return "", fmt.Errorf("name the program with --arche: %w", err)
+	}
+	built := filepath.Join(dir, "arche")
+	cmd := exec.Command("go", "build", "-o", built, "./cmd/arche")
+	cmd.Dir = root
+	if said, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build arche: %w\n%s", err, said)
+	}
+	return built, nil
 }
 
 // decisionsIn verifies a ledger and counts its decisions.

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/arche-ledger/arche/attest"
+	"github.com/arche-ledger/arche/internal/arctest/histories"
 	"github.com/arche-ledger/arche/internal/canon"
 	"github.com/arche-ledger/arche/ledger"
 )
@@ -61,7 +62,7 @@ func faultWorks(dir string) []faultWork {
 		return err
 	}
 	forget := func(ctx context.Context, l *ledger.Ledger) error {
-		id, err := canon.PublishedID("rec", canon.Obj("entity_type", "organisation", "attributes", numbered("a", 1)))
+		id, err := canon.PublishedID("rec", canon.Obj("entity_type", "organisation", "attributes", histories.Registered("a", 1)))
 		if err != nil {
 			return err
 		}
