@@ -1,6 +1,9 @@
 package ledger
 
 import (
+	"bytes"
+	"errors"
+
 	"github.com/arche-ledger/arche/resolve"
 )
 
@@ -12,20 +15,85 @@ type corpus struct {
 	index  *resolve.Corpus
 	n      int   // records of the type that are in it
 	erased []int // places of those left out because their values were erased
+	turns  int   // of the state, when it was made
 }
 
 // corpusOf brings the index of a type up to all its stored records.
 func (r *reader) corpusOf(key corpusKey, typ word) (*corpus, error) {
 	c := r.l.cache.corpora[key]
+	if c != nil && c.turns != r.s.turns {
+		c = nil // values it holds were erased, or others came back
+	}
 	if c == nil {
 		index, err := resolve.NewCorpus(key.entity, key.packVersion, key.engine)
 		if err != nil {
 			return nil, err
 		}
-		c = &corpus{index: index}
+		c = &corpus{index: index, turns: r.s.turns}
+		if err := r.attachIndex(c, key, typ); err != nil {
+			return nil, err
+		}
 		r.l.cache.corpora[key] = c
 	}
 	return c, r.extend(c, r.s.byType[typ])
+}
+
+// attachIndex gives an empty corpus the stretches of the index, and makes those
+// that are missing or wrong.
+func (r *reader) attachIndex(c *corpus, key corpusKey, typ word) error {
+	list, x := r.s.byType[typ], &r.l.index
+	if len(list) < x.least {
+		return nil
+	}
+	form, err := resolve.Form(key.entity, key.packVersion, key.engine)
+	if err != nil {
+		return err
+	}
+	entityType := r.s.words.get(typ)
+	// Where the file cannot be written to, the stretches serve this process.
+	writable := x.prepare(r.ctx, r.l, r.db) == nil
+	var have []*indexPart
+	if writable {
+		if have, err = readParts(r.ctx, r.db, entityType, form); err != nil {
+			return err
+		}
+	}
+	openAll(have)
+	plan, wrong := x.plan(r.s, list, have)
+	made, err := r.makeParts(key, list, plan)
+	if err != nil {
+		return err
+	}
+	if writable {
+		if err := r.saveParts(entityType, form, made, wrong); err != nil && r.ctx.Err() != nil {
+			return err
+		}
+	}
+	for _, p := range plan {
+		if err := r.attach(c, p, list); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// attach puts a stretch into the corpus.
+func (r *reader) attach(c *corpus, p *indexPart, list []int32) error {
+	s, recs := r.s, list[p.first:p.first+p.n]
+	_, erased := s.sourceOf(recs)
+	if len(erased) > 0 {
+		left := make([]int32, 0, len(recs))
+		for n, i := range recs {
+			if s.recs[i].erased {
+				c.erased = append(c.erased, p.first+n)
+			} else {
+				left = append(left, i)
+			}
+		}
+		recs = left
+	}
+	c.n = p.first + p.n
+	return c.index.Attach(p.part, func(row int) string { return s.recordID(recs[row]) })
 }
 
 // extend adds the records behind the first c.n of a list.
@@ -53,6 +121,66 @@ func (r *reader) extend(c *corpus, list []int32) error {
 		}
 	}
 	return nil
+}
+
+// match compares a newcomer with all records of a type. What it finds in the
+// index is compared with the stored contents: an index that differs is made
+// again.
+func (r *reader) match(v *arrival) (*corpus, *resolve.Result, error) {
+	for again := false; ; again = true {
+		c, err := r.corpusOf(v.key, v.typ)
+		if err != nil || c.index.Len() == 0 {
+			return c, nil, err
+		}
+		res, err := c.index.Match(r.ctx, v.form)
+		if err == nil {
+			err = r.checkRows(c, res)
+		}
+		if !errors.Is(err, resolve.ErrPart) {
+			return c, res, err
+		}
+		if again {
+			return nil, nil, altered("the index of resolve does not fit the stored records")
+		}
+		if err := r.dropIndex(v.key, v.typ); err != nil {
+			return nil, nil, err
+		}
+	}
+}
+
+// checkRows compares what the index holds of the records that were found with
+// their contents.
+func (r *reader) checkRows(c *corpus, res *resolve.Result) error {
+	for n := range res.Edges {
+		id, _ := res.Edges[n].BID.(string)
+		form, err := r.packed(r.s.lookupRecord(id))
+		if err != nil {
+			return err
+		}
+		want, err := c.index.Pack(form)
+		if err != nil {
+			return err
+		}
+		if !bytes.Equal(want, c.index.Compared(res.Edges[n].J)) {
+			return resolve.ErrPart
+		}
+	}
+	return nil
+}
+
+// dropIndex forgets the index of a pack, in memory and in the file.
+func (r *reader) dropIndex(key corpusKey, typ word) error {
+	delete(r.l.cache.corpora, key)
+	form, err := resolve.Form(key.entity, key.packVersion, key.engine)
+	if err != nil {
+		return err
+	}
+	if there, err := r.l.index.there(r.ctx, r.db); err != nil || !there {
+		return err
+	}
+	return r.l.store.Write(r.ctx, r.db, 1, func() error {
+		return r.db.Exec(r.ctx, `DELETE FROM index_parts WHERE entity_type = ? AND form = ?`, r.s.words.get(typ), form)
+	})
 }
 
 // list is the run's list of the records that are in the index.

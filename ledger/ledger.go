@@ -50,6 +50,7 @@ type Ledger struct {
 	mu       sync.Mutex // held for a unit of work: state, caches and file belong to it
 	state    *state     // nil when it must be folded again
 	cache    cache
+	index    indexKeeper
 	tree     *proof.Tree // over the links of the log, when checkpoints are made
 	prepared bool        // this process has seen the file to be a ledger
 	verified int64       // logs of up to this many events are folded and checked at opening
@@ -78,7 +79,7 @@ func Open(uri string, opts Options) (*Ledger, error) {
 	if opts.Threads == 0 {
 		opts.Threads = 1
 	}
-	l := &Ledger{opts: opts, verified: verifiedOpening, glimpse: glimpseFrom}
+	l := &Ledger{opts: opts, verified: verifiedOpening, glimpse: glimpseFrom, index: newIndexKeeper()}
 	l.store, err = duck.OpenStore(path, duck.Options{
 		Wait: opts.Wait, MemoryMB: opts.MemoryMB, Threads: opts.Threads, Fault: opts.Fault,
 		OnOpen: l.opened,
@@ -152,7 +153,7 @@ func (l *Ledger) actor(ctx context.Context) string {
 
 // opened runs after each opening of the file, before the first unit of work.
 func (l *Ledger) opened(ctx context.Context, db *duck.DB) error {
-	l.fresh = true
+	l.fresh, l.index.ready = true, false
 	return l.prepareFile(ctx, db)
 }
 

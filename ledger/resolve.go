@@ -77,7 +77,7 @@ func (v *arrival) resolve(ctx context.Context) (*canon.Object, error) {
 	if v.self >= 0 && s.recs[v.self].erased {
 		v.self = -1
 	}
-	c, err := v.r.corpusOf(v.key, v.typ)
+	c, res, err := v.r.match(v)
 	if err != nil {
 		return nil, err
 	}
@@ -88,10 +88,6 @@ func (v *arrival) resolve(ctx context.Context) (*canon.Object, error) {
 		return v.answer("not_found", "no records of this type in the ledger yet", nil, nil, nil)
 	}
 	list := v.r.corpusList(c, v.typ)
-	res, err := c.index.Match(ctx, v.form)
-	if err != nil {
-		return nil, err
-	}
 	v.group(res.Edges)
 	if err := v.findConflicts(); err != nil {
 		return nil, err

@@ -30,6 +30,7 @@ var schema = []string{
 		verb VARCHAR, identity VARCHAR, action VARCHAR, score DOUBLE, links BOOLEAN, withheld VARCHAR,
 		run_id VARCHAR, supersedes VARCHAR, recorded_at TIMESTAMP, sameness VARCHAR)`,
 	`CREATE TABLE members(seq BIGINT, record_id VARCHAR, entity_id VARCHAR, entity_type VARCHAR)`,
+	indexTable,
 	// Views for people and other programs; arche itself never reads them. What
 	// an event says by itself needs no table: each table written costs a unit of
 	// work 0.2 ms.

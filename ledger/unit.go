@@ -45,6 +45,9 @@ func (l *Ledger) write(ctx context.Context, fn func(u *unit) error) error {
 			return err
 		}
 		whole = true
+		if len(u.blobs) > 0 {
+			l.keepIndex(ctx, db, s)
+		}
 		if l.checkpointDue(s) {
 			// What was asked for is durable; a checkpoint that fails is tried again
 			// with the next unit.
@@ -118,6 +121,9 @@ func (u *unit) commit(ctx context.Context) error {
 		}
 		for _, a := range u.erased {
 			if err := u.db.Exec(ctx, `DELETE FROM blobs WHERE address = ?`, a); err != nil {
+				return err
+			}
+			if err := u.unindex(ctx, a); err != nil {
 				return err
 			}
 		}
