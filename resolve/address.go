@@ -44,6 +44,28 @@ type addresses struct {
 	whole []text.Prepared
 	parts []component
 	ends  []uint32
+
+	// Where values come one by one and most are never compared: their texts, and
+	// 1 + the place of those parsed.
+	unread []string
+	places []int32
+}
+
+// later keeps an address to be parsed when it is compared.
+func (a *addresses) later(s string) {
+	a.unread, a.places = append(a.unread, s), append(a.places, 0)
+}
+
+// parsed is the place of a value's parsed address.
+func (a *addresses) parsed(ref int32, g address.Grammar) int32 {
+	if a.places == nil {
+		return ref
+	}
+	if a.places[ref] == 0 {
+		a.add(a.unread[ref], g)
+		a.places[ref] = int32(len(a.ends)) //nolint:gosec // memory ends first
+	}
+	return a.places[ref] - 1
 }
 
 // add parses one more address by grammar g.

@@ -170,11 +170,17 @@ func (c *Corpus) Match(ctx context.Context, newcomer *canon.Object) (*Result, er
 	if pt.usable && !pt.finite() {
 		return nil, c.plan.notFinite()
 	}
-	c.countRow(a, newcomer, 1)
-	defer c.countRow(a, newcomer, -1)
+	words, ids := c.tail.readKeys(newcomer)
+	c.countNewcomer(newcomer, 1)
+	defer c.countNewcomer(newcomer, -1)
 	pins := c.begin()
 	defer pins()
-	r, w, pairs, err := c.score(ctx, a, newcomer)
+	rows, found, err := c.candidates(ctx, a, words, ids)
+	if err != nil {
+		return nil, err
+	}
+	r := c.asRun(a, newcomer, rows, found)
+	w, pairs, err := c.score(ctx, r, rows)
 	if err != nil {
 		return nil, err
 	}
@@ -182,34 +188,29 @@ func (c *Corpus) Match(ctx context.Context, newcomer *canon.Object) (*Result, er
 	return c.answer(r, w, newcomer, pairs)
 }
 
-// score finds the candidates and screens them.
-func (c *Corpus) score(ctx context.Context, a *side, newcomer *canon.Object) (*run, *scorer, []surfaced, error) {
-	rows, found, err := c.candidates(ctx, a)
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	r := c.asRun(a, newcomer, rows, found)
+// score screens the candidates.
+func (c *Corpus) score(ctx context.Context, r *run, rows []int32) (*scorer, []surfaced, error) {
 	if err := c.place(ctx, rows); err != nil {
-		return nil, nil, nil, err
+		return nil, nil, err
 	}
-	w := newScorer(c.store, a, c.side, r.floor)
+	w := newScorer(c.store, r.a, c.side, r.floor)
 	var pairs []surfaced
 	for n, j := range rows {
 		if n%ctxRows == 0 && ctx.Err() != nil {
-			return nil, nil, nil, ctx.Err()
+			return nil, nil, ctx.Err()
 		}
 		at := c.slot(j)
-		c.weigh(a, at)
+		c.weigh(r.a, at)
 		score, ok, err := w.screen(0, at)
 		if err != nil {
-			return nil, nil, nil, err
+			return nil, nil, err
 		}
 		if ok {
 			pairs = append(pairs, surfaced{0, j, round(score, 4)})
 		}
 	}
 	sortSurfaced(pairs)
-	return r, w, pairs, nil
+	return w, pairs, nil
 }
 
 // appendCode writes an entry of a code table.

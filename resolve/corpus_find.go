@@ -18,7 +18,8 @@ type finder struct {
 }
 
 // candidates returns the rows that the newcomer is compared with, ascending.
-func (c *Corpus) candidates(ctx context.Context, a *side) ([]int32, found, error) {
+// words and ids are its keys, as the tail numbers them.
+func (c *Corpus) candidates(ctx context.Context, a *side, words, ids []int32) ([]int32, found, error) {
 	x := &c.finder
 	if more := c.n - len(x.stamp); more > 0 {
 		x.stamp = append(x.stamp, make([]int32, more)...)
@@ -27,7 +28,6 @@ func (c *Corpus) candidates(ctx context.Context, a *side) ([]int32, found, error
 	x.out = x.out[:0]
 	x.overFull, x.skipped = overFull{}, 0
 	var f found
-	words, ids := c.store.rowKeys(a, 0)
 	if err := c.nearby(a); err != nil {
 		return nil, f, err
 	}
@@ -41,7 +41,7 @@ func (c *Corpus) candidates(ctx context.Context, a *side) ([]int32, found, error
 	}
 	f.token = int64(len(x.out)) - f.h3
 	for _, id := range ids {
-		n, err := c.rowsWith(keyID, c.store.keys.text[id], &x.rows)
+		n, err := c.rowsWith(keyID, c.tail.s.keys.text[id], &x.rows)
 		if err != nil {
 			return nil, f, err
 		}
@@ -101,7 +101,7 @@ func (c *Corpus) byWords(words []int32) (common [][]int32, err error) {
 	x := &c.finder
 	lists := x.lists[:0]
 	for _, w := range words {
-		n, err := c.rowsWith(keyWord, c.store.toks.text[w], &x.rows)
+		n, err := c.rowsWith(keyWord, c.tail.s.toks.text[w], &x.rows)
 		if err != nil {
 			return nil, err
 		}
@@ -147,7 +147,7 @@ func (c *Corpus) countSkipped(common [][]int32, ids []int32) error {
 		x.take(rows)
 	}
 	for _, id := range ids {
-		if _, err := c.rowsWith(keyID, c.store.keys.text[id], &x.rows); err != nil {
+		if _, err := c.rowsWith(keyID, c.tail.s.keys.text[id], &x.rows); err != nil {
 			return err
 		}
 		x.take(x.rows)

@@ -135,11 +135,8 @@ func (g *growing) add(rec *canon.Object) error {
 	g.ends = append(g.ends, uint32(len(g.data))) //nolint:gosec // parts are far smaller
 	row := int32(g.n)                            //nolint:gosec // rows are bounded by maxRows
 	g.n++
-	s, sd := g.s, g.sd
-	for _, col := range g.needed {
-		sd.refs[col] = s.ref(col, rec)
-	}
-	words, ids := s.rowKeys(sd, 0)
+	s := g.s
+	words, ids := g.readKeys(rec)
 	for _, w := range words {
 		g.words = grown(g.words, w)
 		g.words[w] = append(g.words[w], row)
@@ -163,6 +160,15 @@ func (g *growing) add(rec *canon.Object) error {
 		}
 	}
 	return nil
+}
+
+// readKeys reads what a record is found by and counts for; the lists are valid
+// until the next call.
+func (g *growing) readKeys(rec *canon.Object) (words, ids []int32) {
+	for _, col := range g.needed {
+		g.sd.refs[col] = g.s.ref(col, rec)
+	}
+	return g.s.rowKeys(g.sd, 0)
 }
 
 // countLast counts what the row that was read brings.

@@ -2,6 +2,7 @@ package resolve
 
 import (
 	"context"
+	"slices"
 
 	"github.com/arche-ledger/arche/internal/canon"
 )
@@ -25,7 +26,7 @@ type placed struct {
 const placedMost = 1 << 16
 
 func (x *placed) reset(p *plan) error {
-	s, err := newStore(p)
+	s, err := newStore(p.withoutKeys())
 	if err != nil {
 		return err
 	}
@@ -38,6 +39,18 @@ func (x *placed) reset(p *plan) error {
 		}
 	}
 	return s.findRivalry()
+}
+
+// withoutKeys is the plan without what candidates are found by and counted for.
+// Columns keep their numbers.
+func (p *plan) withoutKeys() *plan {
+	q := *p
+	q.columns = slices.Clone(p.columns)
+	for i := range q.columns {
+		c := &q.columns[i]
+		c.blockWords, c.blockID, c.blockSecond, c.counted = false, false, false, false
+	}
+	return &q
 }
 
 // makeRoom lets go of what was read for earlier matches when it is much.
@@ -149,10 +162,11 @@ func (c *Corpus) countCode(category, code string, by int64) {
 	}
 }
 
-// countRow counts the newcomer, or takes it out again.
-func (c *Corpus) countRow(a *side, newcomer *canon.Object, by int64) {
-	s := c.store
-	s.eachCounted(a, newcomer, func(token int32) { c.countToken(s.toks.text[token], by) },
+// countNewcomer counts the newcomer, whose keys were read last, or takes it out
+// again.
+func (c *Corpus) countNewcomer(newcomer *canon.Object, by int64) {
+	s := c.tail.s
+	s.eachCounted(c.tail.sd, newcomer, func(token int32) { c.countToken(s.toks.text[token], by) },
 		func(category string, code int32) { c.countCode(category, s.codes.text[code], by) })
 }
 

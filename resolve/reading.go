@@ -336,6 +336,10 @@ func (s *store) readFeature(i int, v any, stripped string) {
 		}
 		f.dates = append(f.dates, parseDate(stripped))
 	case kindAddress:
+		if s.grows {
+			f.addresses.later(stripped)
+			return
+		}
 		f.addresses.add(stripped, s.plan.addressGrammar())
 	case kindPostcode:
 		f.postcodes = append(f.postcodes, readPostcode(stripped))

@@ -303,7 +303,8 @@ func (w *scorer) compare(c int, i, j, ra, rb int32) float64 {
 		}
 		return compareDates(&f.dates[ra], &f.dates[rb])
 	case kindAddress:
-		return f.addresses.compare(ra, rb, &w.addr)
+		g := w.p.addressGrammar()
+		return f.addresses.compare(f.addresses.parsed(ra, g), f.addresses.parsed(rb, g), &w.addr)
 	case kindPostcode:
 		return comparePostcodes(f.postcodes[ra], f.postcodes[rb], func() float64 { return w.doubt(cmp, i, j) })
 	case kindQualifier:

@@ -16,6 +16,7 @@ import (
 // store holds the features of all records of a call: every distinct value of a
 // field is read once, records hold numbers of values.
 type store struct {
+	grows   bool // records are added for ever, one by one
 	plan    *plan
 	toks    *tokens // of names, for rarity
 	phrases *tokens // word pairs that the phrase table counts
@@ -132,6 +133,7 @@ func newStore(p *plan) (*store, error) {
 // stayOpen lets records be added for ever: all columns share one numbering,
 // and lists are kept sorted by text.
 func (s *store) stayOpen() {
+	s.grows = true
 	s.toks.open, s.phrases.open, s.codes.open = true, true, true
 	for i := range s.cols {
 		c := &s.cols[i]
