@@ -67,8 +67,16 @@ func (l *Ledger) Backup(ctx context.Context, dir string) (*BackupInfo, error) {
 			sums[f.name] = sum
 		}
 		_, err := writeHashed(d, filepath.Join(dir, backupManifest), func(out *bufio.Writer) error {
-			text, err := canon.Indent(canon.Obj("form", backupForm, "format", formatVersion, "log", logMain, "events", info.Events, "blobs", info.Blobs,
-				"link", info.Link, backupEvents, sums[backupEvents], backupBlobs, sums[backupBlobs]))
+			o := canon.Obj("form", backupForm, "format", formatVersion, "log", logMain, "events", info.Events, "blobs", info.Blobs,
+				"link", info.Link, backupEvents, sums[backupEvents], backupBlobs, sums[backupBlobs])
+			from, err := contentsFrom(ctx, db)
+			if err != nil {
+				return err
+			}
+			if from > 1 {
+				o.Set(metaContents, from)
+			}
+			text, err := canon.Indent(o)
 			if err != nil {
 				return err
 			}
@@ -204,7 +212,8 @@ func makeBeside(ctx context.Context, path string, opts Options, fill func(made s
 
 type manifest struct {
 	BackupInfo
-	sums map[string]string
+	sums         map[string]string
+	contentsFrom int64 // first event whose contents must be there
 }
 
 func refuseBackup(format string, args ...any) error {
@@ -234,6 +243,13 @@ func readManifest(dir string) (*manifest, error) {
 		}
 	}
 	m.Link, _ = o.Value("link").(string)
+	m.contentsFrom = 1
+	if o.Has(metaContents) {
+		var ok bool
+		if m.contentsFrom, ok = lineInt(o, metaContents); !ok || m.contentsFrom < 1 {
+			return nil, refuseBackup("%s does not say from which event on contents are there", backupManifest)
+		}
+	}
 	for _, name := range []string{backupEvents, backupBlobs} {
 		m.sums[name], _ = o.Value(name).(string)
 		f, err := os.Open(filepath.Join(dir, name)) //nolint:gosec // as above
@@ -293,7 +309,10 @@ func (l *Ledger) restore(ctx context.Context, dir string, m *manifest) error {
 		if s.seq != m.Events || s.link != m.Link || int64(blobs) != m.Blobs {
 			return refuseBackup("it does not end where the manifest says")
 		}
-		return l.finishRestore(ctx, db, s)
+		if err := l.finishRestore(ctx, db, s); err != nil || m.contentsFrom == 1 {
+			return err
+		}
+		return l.noteContentsFrom(ctx, db, m.contentsFrom)
 	})
 }
 

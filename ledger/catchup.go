@@ -23,7 +23,8 @@ func (l *Ledger) catchUp(ctx context.Context, db *duck.DB) error {
 	if l.state != nil && !l.continues(ctx, db, end) {
 		l.state = nil // another history than the one folded; the head has been checked
 	}
-	if l.state == nil {
+	fresh := l.state == nil
+	if fresh {
 		l.cache.reset()
 		l.tree = nil
 		if l.state, err = l.load(ctx, db, end); err != nil {
@@ -31,11 +32,14 @@ func (l *Ledger) catchUp(ctx context.Context, db *duck.DB) error {
 			return err
 		}
 	}
-	if err := l.foldFrom(ctx, db, l.state, true); err != nil {
-		l.state = nil
-		return err
+	err = l.foldFrom(ctx, db, l.state, true)
+	if err == nil && fresh {
+		err = l.state.markAbsent(ctx, db, "")
 	}
-	return nil
+	if err != nil {
+		l.state = nil
+	}
+	return err
 }
 
 // ending is where the log ends.

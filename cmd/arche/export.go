@@ -16,7 +16,7 @@ import (
 type exportFlags struct {
 	format, out          string
 	since, until, entity string
-	reveal, json         bool
+	reveal, json, rows   bool
 }
 
 // subjectWords say what each export holds.
@@ -27,6 +27,12 @@ var subjectWords = map[string]string{
 	"cases":      "the open questions",
 	"documents":  "the documents of the knowledge base as they stand",
 	"processing": "what was scanned for personal data, under which statute, with what coverage",
+}
+
+// moreWords is what more there is to say of a subject.
+var moreWords = map[string]string{
+	"decisions": "\n\nAll decisions as jsonl, parquet or dsse have the log beside them, addresses and no values, with which\n" +
+		"arche import decisions makes a ledger of them again.",
 }
 
 // newExport writes what the ledger holds for others to read and check.
@@ -50,7 +56,7 @@ func newExportSubject(a *app, what string) *cobra.Command {
 		Short: "Export " + subjectWords[what],
 		Long: "Export " + subjectWords[what] + ".\n\n" +
 			"The folder gets the file, a manifest with digests, counts, filter and log head, and SHA256SUMS; with\n" +
-			"ARCHE_SIGNING_KEY the manifest is signed. Record values stay out unless --reveal is given, where it can be.",
+			"ARCHE_SIGNING_KEY the manifest is signed. Record values stay out unless --reveal is given, where it can be." + moreWords[what],
 		Example: "  arche export " + what + " --format parquet --out " + what + "-2026 --ledger work.duckdb",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -65,6 +71,9 @@ func newExportSubject(a *app, what string) *cobra.Command {
 	flags.StringVar(&f.entity, "entity", "", "only this entity type")
 	flags.BoolVar(&f.reveal, "reveal", false, "with the values of the records")
 	flags.BoolVar(&f.json, "json", false, "print the manifest")
+	if what == "decisions" {
+		flags.BoolVar(&f.rows, "rows-only", false, "without the log beside them, which importing them needs")
+	}
 	mustComplete(cmd, "entity", completePackFlag)
 	mustComplete(cmd, "format", func(_ *cobra.Command, _ []string, prefix string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		return withPrefix(export.Formats, prefix), cobra.ShellCompDirectiveNoFileComp
@@ -108,7 +117,7 @@ func (a *app) export(ctx context.Context, what string, f exportFlags) error {
 
 func exportRequest(ctx context.Context, l *ledger.Ledger, what string, f exportFlags, signer *attest.Signer) (export.Request, error) {
 	req := export.Request{
-		What: what, Format: f.format, Dir: f.out, Program: "arche@" + version(),
+		What: what, Format: f.format, Dir: f.out, Program: "arche@" + version(), RowsOnly: f.rows,
 		At: time.Now().UTC().Format("2006-01-02T15:04:05+00:00"),
 	}
 	if signer != nil {

@@ -38,12 +38,16 @@ func pae(payload []byte) []byte {
 	return fmt.Appendf(nil, "DSSEv1 %d %s %d %s", len(payloadType), payloadType, len(payload), payload)
 }
 
-// Statement is an in-toto statement in a DSSE envelope: the file and its digest
-// as the subject, what it was cut from as the predicate.
-func Statement(f File, m Manifest, key *attest.Key) ([]byte, error) {
+// Statement is an in-toto statement in a DSSE envelope: the files and their
+// digests as the subjects, what they were cut from as the predicate.
+func Statement(files []File, m Manifest, key *attest.Key) ([]byte, error) {
+	subjects := make([]any, len(files))
+	for i, f := range files {
+		subjects[i] = canon.Obj("name", f.Name, "digest", canon.Obj("sha256", f.SHA256))
+	}
 	statement := canon.Obj(
 		"_type", statementType,
-		"subject", []any{canon.Obj("name", f.Name, "digest", canon.Obj("sha256", f.SHA256))},
+		"subject", subjects,
 		"predicateType", PredicateType,
 		"predicate", canon.Obj("what", m.What, "created_at", m.CreatedAt, "program", m.Program, "head", m.Head,
 			"filter", m.Filter, "count", m.Count, "columns", m.Columns),
@@ -72,51 +76,64 @@ func (r *Report) statement(dir, name string) error {
 	if err != nil {
 		return fileFault(name, err)
 	}
-	subject, err := openStatement(text, r.Manifest)
+	subjects, err := openStatement(text, r.Manifest)
 	if err != nil {
 		r.problem("%s: %v", name, err)
 		return nil
 	}
-	for _, f := range r.Manifest.Files {
-		if f.Name == subject.Name && f.SHA256 == subject.SHA256 {
-			return nil
-		}
+	about := map[string]string{}
+	for _, s := range subjects {
+		about[s.Name] = s.Digest["sha256"]
 	}
-	r.problem("%s is about a file that is not here", filepath.Base(name))
+	for _, f := range r.Manifest.Files {
+		if f.Name == name {
+			continue
+		}
+		if about[f.Name] != f.SHA256 {
+			r.problem("%s does not speak of %s", filepath.Base(name), f.Name)
+		}
+		delete(about, f.Name)
+	}
+	if len(about) > 0 || len(subjects) != len(r.Manifest.Files)-1 {
+		r.problem("%s is about a file that is not here", filepath.Base(name))
+	}
 	return nil
 }
 
-func openStatement(text []byte, m *Manifest) (File, error) {
+// subject is one file that a statement is about.
+type subject struct {
+	Name   string            `json:"name"`
+	Digest map[string]string `json:"digest"`
+}
+
+func openStatement(text []byte, m *Manifest) ([]subject, error) {
 	var e envelope
 	if err := json.Unmarshal(text, &e); err != nil || len(e.Signatures) != 1 || e.PayloadType != payloadType {
-		return File{}, fmt.Errorf("not a DSSE envelope with one signature over an in-toto statement")
+		return nil, fmt.Errorf("not a DSSE envelope with one signature over an in-toto statement")
 	}
 	if m.Signer == nil || e.Signatures[0].KeyID != *m.Signer {
-		return File{}, fmt.Errorf("the envelope is signed by another key than the manifest")
+		return nil, fmt.Errorf("the envelope is signed by another key than the manifest")
 	}
 	pub, err := attest.DecodeDID(e.Signatures[0].KeyID)
 	if err != nil {
-		return File{}, err
+		return nil, err
 	}
 	payload, err := base64.StdEncoding.Strict().DecodeString(e.Payload)
 	if err != nil {
-		return File{}, fmt.Errorf("the payload is not base64")
+		return nil, fmt.Errorf("the payload is not base64")
 	}
 	sig, err := base64.StdEncoding.Strict().DecodeString(e.Signatures[0].Sig)
 	if err != nil || !ed25519.Verify(pub, pae(payload), sig) {
-		return File{}, fmt.Errorf("the signature does not verify")
+		return nil, fmt.Errorf("the signature does not verify")
 	}
 	var s struct {
-		Type    string `json:"_type"`
-		Subject []struct {
-			Name   string            `json:"name"`
-			Digest map[string]string `json:"digest"`
-		} `json:"subject"`
-		PredicateType string `json:"predicateType"`
+		Type          string    `json:"_type"`
+		Subject       []subject `json:"subject"`
+		PredicateType string    `json:"predicateType"`
 	}
 	if err := json.NewDecoder(bytes.NewReader(payload)).Decode(&s); err != nil || s.Type != statementType ||
-		s.PredicateType != PredicateType || len(s.Subject) != 1 {
-		return File{}, fmt.Errorf("the payload is no statement about one export")
+		s.PredicateType != PredicateType || len(s.Subject) == 0 {
+		return nil, fmt.Errorf("the payload is no statement about one export")
 	}
-	return File{Name: s.Subject[0].Name, SHA256: s.Subject[0].Digest["sha256"]}, nil
+	return s.Subject, nil
 }

@@ -2,8 +2,8 @@ package export
 
 import (
 	"context"
-	"database/sql"
 	"database/sql/driver"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -26,7 +26,9 @@ type Request struct {
 	Filter  Filter // what the manifest says of the narrowing; Entity and Reveal are used
 	Program string
 	At      string // the time the manifest says, UTC to the second
-	Key     *attest.Key
+	// RowsOnly leaves out of decisions the log that they can be imported with.
+	RowsOnly bool
+	Key      *attest.Key
 }
 
 // Subjects are the things that can be exported.
@@ -40,6 +42,7 @@ var Formats = []string{"csv", "jsonl", "parquet", "html", "prov", "dsse"}
 // work on.
 type source struct {
 	view    string
+	query   func(src source, req Request) string // instead of reading the view
 	columns []Column
 	order   string
 	seq     string // column that since and until compare with
@@ -73,7 +76,7 @@ var eventContents = &revealing{
 }
 
 var sources = map[string]source{
-	"decisions": {view: "v_decision", order: "seq", seq: "seq", entity: "entity_type", reveal: pairValues, columns: []Column{
+	"decisions": {query: decisionQuery, order: "seq", seq: "seq", entity: "entity_type", reveal: pairValues, columns: []Column{
 		{"decision_id", Text}, {"record_a", Text}, {"record_b", Text}, {"entity_type", Text}, {"verb", Text}, {"identity", Text},
 		{"action", Text}, {"score", Float}, {"explanation", Text}, {"factors", JSON}, {"evidence", JSON}, {"pins", JSON}, {"engine", Text},
 		{"links", Boolean}, {"withheld", Text}, {"live", Boolean}, {"supersedes", Text}, {"superseded_by", Text}, {"operator_verdict", Text},
@@ -179,88 +182,132 @@ func writeFiles(ctx context.Context, l *ledger.Ledger, src source, req Request, 
 	case "dsse":
 		return writeStatement(ctx, l, src, req, m)
 	}
-	name := req.What + "." + req.Format
-	return []string{name}, src.copy(ctx, l, req, m, name, req.Format)
+	return src.tables(ctx, l, req, m, req.Format)
+}
+
+// tables writes the rows and, where the export is of all decisions, the log that
+// they can be imported with.
+func (src source) tables(ctx context.Context, l *ledger.Ledger, req Request, m *Manifest, format string) ([]string, error) {
+	name := req.What + "." + format
+	queries := map[string]string{name: src.rows(req)}
+	names := []string{name}
+	if req.carriesLog() {
+		log := LogName(format)
+		queries[log] = logQuery(req)
+		names = append(names, log)
+	}
+	for _, n := range names {
+		count, err := copyOut(ctx, l, req, n, format, queries[n])
+		if err != nil {
+			return nil, err
+		}
+		if n == name {
+			m.Count = count
+		}
+	}
+	return names, nil
 }
 
 // writeStatement is the rows as JSON Lines and, beside them, an in-toto
 // statement about them.
 func writeStatement(ctx context.Context, l *ledger.Ledger, src source, req Request, m *Manifest) ([]string, error) {
-	name := req.What + ".jsonl"
-	if err := src.copy(ctx, l, req, m, name, "jsonl"); err != nil {
-		return nil, err
-	}
-	f, err := digest(req.Dir, name)
+	names, err := src.tables(ctx, l, req, m, "jsonl")
 	if err != nil {
 		return nil, err
 	}
-	text, err := Statement(f, *m, req.Key)
+	files := make([]File, len(names))
+	for i, name := range names {
+		if files[i], err = digest(req.Dir, name); err != nil {
+			return nil, err
+		}
+	}
+	text, err := Statement(files, *m, req.Key)
 	if err != nil {
 		return nil, err
 	}
 	envelope := req.What + dsseSuffix
-	return []string{name, envelope}, writeBytes(filepath.Join(req.Dir, envelope), text)
+	return append(names, envelope), writeBytes(filepath.Join(req.Dir, envelope), text)
 }
 
-// forms is how DuckDB writes each table format.
+// forms is how DuckDB writes each table format. Row groups are small, because a
+// thread holds one until it is written.
 var forms = map[string]string{
 	"csv":     "FORMAT csv, HEADER true, DELIMITER ',', QUOTE '\"', ESCAPE '\"', TIMESTAMPFORMAT '%Y-%m-%dT%H:%M:%S.%fZ'",
 	"jsonl":   "FORMAT json, TIMESTAMPFORMAT '%Y-%m-%dT%H:%M:%S.%fZ'",
-	"parquet": "FORMAT parquet, COMPRESSION zstd",
+	"parquet": "FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE 30720",
 }
 
-// copy lets DuckDB write the rows out of the file itself.
-func (src source) copy(ctx context.Context, l *ledger.Ledger, req Request, m *Manifest, name, format string) error {
+// memoryMB bounds the database that writes an export: what it sorts beyond that
+// it spills to a private folder.
+const memoryMB = 768
+
+// copyOut lets DuckDB write the rows of a query out of the file itself.
+func copyOut(ctx context.Context, l *ledger.Ledger, req Request, name, format, query string) (count int64, err error) {
 	dir, err := filepath.Abs(req.Dir)
 	if err != nil {
-		return fileFault(req.Dir, err)
+		return 0, fileFault(req.Dir, err)
 	}
+	spill, err := os.MkdirTemp(filepath.Dir(dir), ".arche-export-*") // mode 0700
+	if err != nil {
+		return 0, fileFault(dir, err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(spill)) }()
 	out := filepath.Join(dir, name)
 	err = l.Lend(ctx, func(path string) error {
-		db, err := duck.OpenFiles()
-		if err != nil {
-			return err
-		}
-		defer db.Close()
-		conn, err := db.Conn(ctx)
-		if err != nil {
-			return err
-		}
-		defer conn.Close()
-		for _, sql := range []string{"ATTACH " + duck.Quote(path) + " AS source (READ_ONLY)", "USE source"} {
-			if _, err := conn.ExecContext(ctx, sql); err != nil {
-				return err
-			}
-		}
-		m.Count, err = copyOut(ctx, conn, "COPY ("+src.query(req)+") TO "+duck.Quote(out)+" ("+forms[format]+")")
+		count, err = copyFrom(ctx, path, spill, "COPY ("+query+") TO "+duck.Quote(out)+" ("+forms[format]+")")
 		return err
 	})
 	if err != nil {
 		if ctx.Err() != nil {
-			return ctx.Err()
+			return 0, ctx.Err()
 		}
 		if fault.As(err) != nil {
-			return err
+			return 0, err
 		}
-		return fmt.Errorf("export %s: %w", req.What, err)
+		return 0, fmt.Errorf("export %s: %w", req.What, err)
 	}
 	if err := os.Chmod(out, 0o600); err != nil {
-		return fileFault(name, err)
+		return 0, fileFault(name, err)
 	}
-	return syncFile(out)
+	return count, syncFile(out)
 }
 
-func copyOut(ctx context.Context, conn *sql.Conn, query string) (int64, error) {
-	res, err := conn.ExecContext(ctx, query)
+// copyFrom runs one statement over a ledger's file and returns how many rows it
+// was about.
+func copyFrom(ctx context.Context, path, spill, statement string) (int64, error) {
+	db, err := duck.OpenFiles()
+	if err != nil {
+		return 0, err
+	}
+	defer db.Close()
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer conn.Close()
+	for _, sql := range []string{
+		fmt.Sprintf("SET memory_limit = '%dMB'", memoryMB), "SET temp_directory = " + duck.Quote(spill),
+		// Queries are written so that the wide side of a join streams.
+		"SET disabled_optimizers = 'join_order,build_side_probe_side'",
+		"ATTACH " + duck.Quote(path) + " AS source (READ_ONLY)", "USE source",
+	} {
+		if _, err := conn.ExecContext(ctx, sql); err != nil {
+			return 0, err
+		}
+	}
+	res, err := conn.ExecContext(ctx, statement)
 	if err != nil {
 		return 0, err
 	}
 	return res.RowsAffected()
 }
 
-// query is the rows in their order. What goes into it besides constants is
-// numbers and a quoted type.
-func (src source) query(req Request) string {
+// rows is the query of a subject's rows in their order. What goes into it
+// besides constants is numbers and a quoted type.
+func (src source) rows(req Request) string {
+	if src.query != nil {
+		return src.query(src, req)
+	}
 	list := make([]string, 0, len(src.columns)+2)
 	for _, c := range src.columns {
 		expr := "t." + duck.QuoteName(c.Name)
@@ -269,7 +316,13 @@ func (src source) query(req Request) string {
 		}
 		list = append(list, expr)
 	}
-	from := src.view + " t"
+	return src.narrowed(req, list, src.view)
+}
+
+// narrowed adds to a selection what the request asks for: values, the stretch of
+// events, the type; and the order.
+func (src source) narrowed(req Request, list []string, from string) string {
+	from += " t"
 	if req.Filter.Reveal {
 		list = append(list, src.reveal.list)
 		from += src.reveal.join

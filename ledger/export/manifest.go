@@ -137,17 +137,31 @@ func sums(files []File, beside map[string][]byte) []byte {
 }
 
 func digest(dir, name string) (File, error) {
+	f, _, err := digestLines(dir, name)
+	return f, err
+}
+
+// digestLines also counts the line ends of the file.
+func digestLines(dir, name string) (File, int64, error) {
 	f, err := os.Open(filepath.Join(dir, name))
 	if err != nil {
-		return File{}, fileFault(name, err)
+		return File{}, 0, fileFault(name, err)
 	}
 	defer f.Close()
-	h := sha256.New()
-	n, err := io.Copy(h, f)
+	h, lines := sha256.New(), lineCounter(0)
+	n, err := io.CopyBuffer(io.MultiWriter(h, &lines), f, make([]byte, 1<<17))
 	if err != nil {
-		return File{}, fileFault(name, err)
+		return File{}, 0, fileFault(name, err)
 	}
-	return File{Name: name, Bytes: n, SHA256: hex.EncodeToString(h.Sum(nil))}, nil
+	return File{Name: name, Bytes: n, SHA256: hex.EncodeToString(h.Sum(nil))}, int64(lines), nil
+}
+
+// lineCounter counts the line ends written to it.
+type lineCounter int64
+
+func (c *lineCounter) Write(p []byte) (int, error) {
+	*c += lineCounter(bytes.Count(p, []byte{'\n'}))
+	return len(p), nil
 }
 
 // sameBytes compares without telling where the difference is.

@@ -1,0 +1,101 @@
+package export
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// The parts of a decision's body that its row shows, read in one pass: each
+// reading of its own would parse the body again.
+var decisionParts = []string{"decision_id", "verb", "identity", "action", "score", "explanation", "factors", "evidence", "pins",
+	"pins.engine", "link", "withheld", "run"}
+
+// part is the place of a part in the list x, as JSON.
+func part(name string) string { return fmt.Sprintf("t.x[%d]", slices.Index(decisionParts, name)+1) }
+
+// text is a part as text.
+func text(name string) string { return "(" + part(name) + " ->> '$')" }
+
+// Both records stand at the end of a decision's subject, 75 characters each.
+const (
+	sideA = "substr(t.subject, length(t.subject) - 150, 75)"
+	sideB = "right(t.subject, 75)"
+)
+
+// decisionQuery gives the rows of v_decision out of the events alone. The view
+// joins every decision with four tables; here only those that replace another or
+// were replaced meet one, and the wide bodies stream past.
+func decisionQuery(src source, req Request) string {
+	paths := make([]string, len(decisionParts))
+	for i, p := range decisionParts {
+		paths[i] = "'$." + p + "'"
+	}
+	list := []string{
+		text("decision_id") + " AS decision_id", sideA + " AS record_a", sideB + " AS record_b", "t.entity_type", text("verb") + " AS verb",
+		text("identity") + " AS identity", text("action") + " AS action", text("score") + "::DOUBLE AS score", text("explanation") + " AS explanation",
+		part("factors") + " AS factors", part("evidence") + " AS evidence", part("pins") + " AS pins", text("pins.engine") + " AS engine",
+		text("link") + "::BOOLEAN AS links", text("withheld") + " AS withheld", "t.newer IS NULL AS live",
+		"CASE WHEN t.older <> " + text("decision_id") + " THEN t.older END AS supersedes",
+		"CASE WHEN t.newer <> " + text("decision_id") + " THEN t.newer END AS superseded_by",
+		"t.verdict AS operator_verdict", text("run") + " AS run_id", "t.actor", "t.recorded_at", "t.id AS event_id", "t.seq",
+	}
+	from := `(SELECT t.*, r.entity_type, s.decision_id AS newer, p.decision_id AS older, o.verdict
+		FROM (SELECT seq, id, actor, recorded_at, supersedes, subject, json_extract(body, [` + strings.Join(paths, ", ") + `]) AS x
+			FROM events WHERE kind = 'decision.recorded' AND v = 1) t
+		LEFT JOIN ` + onceStored + ` r ON r.record_id = ` + sideA + `
+		LEFT JOIN (SELECT supersedes, decision_id FROM decisions WHERE supersedes IS NOT NULL) s ON s.supersedes = t.id
+		LEFT JOIN (SELECT event_id, decision_id FROM decisions
+			WHERE event_id IN (SELECT supersedes FROM decisions WHERE supersedes IS NOT NULL)) p ON p.event_id = t.supersedes
+		LEFT JOIN v_operator o ON o.record_a = least(` + sideA + `, ` + sideB + `) AND o.record_b = greatest(` + sideA + `, ` + sideB + `))`
+	if req.Filter.Reveal {
+		from = strings.Replace(from, "(SELECT t.*,", "(SELECT t.*, "+sideA+" AS record_a, "+sideB+" AS record_b,", 1)
+	}
+	return src.narrowed(req, list, from)
+}
+
+// onceStored is one row a record: a record that was stored again names the event
+// it replaces.
+const onceStored = `(SELECT record_id, entity_type FROM records
+		WHERE seq NOT IN (SELECT seq FROM events WHERE kind = 'record.stored' AND supersedes IS NOT NULL))`
+
+// LogName is the file beside exported decisions that holds the log they were cut
+// from.
+func LogName(format string) string { return "decisions.log." + format }
+
+// LogColumns are the columns of that file, contents with --reveal only. It has a
+// row for each event. What a decision's row says already is not said again: of a
+// decision the log has seq, kind, v, supersedes and, as body, its place in the run.
+func LogColumns(reveal bool) []Column {
+	c := []Column{{"seq", Integer}, {"kind", Text}, {"v", Integer}, {"subject", Text}, {"supersedes", Text}, {"actor", Text}, {"recorded_at", Time},
+		{"body", JSON}, {"lists", JSON}}
+	if reveal {
+		c = append(c, Column{"contents", JSON})
+	}
+	return c
+}
+
+// carriesLog reports whether the export is of all decisions, in a form that they
+// can be imported from. A narrowed one gives away no more than was asked for.
+func (req Request) carriesLog() bool {
+	f := req.Filter
+	return req.What == "decisions" && !req.RowsOnly && slices.Contains([]string{"jsonl", "parquet", "dsse"}, req.Format) &&
+		f.Since == nil && f.Until == nil && f.Entity == nil && req.After == 0
+}
+
+// logQuery gives every event, with the lists of records that runs keep beside
+// themselves. Neither holds a value.
+func logQuery(req Request) string {
+	kept := func(prefixes, expression string) string {
+		return `(SELECT seq, list(` + expression + ` ORDER BY address) AS kept FROM blobs WHERE left(address, 4) IN (` + prefixes + `) GROUP BY seq)`
+	}
+	list := `t.seq, t.kind, t.v, CASE WHEN NOT t.row THEN t.subject END AS subject, t.supersedes, CASE WHEN NOT t.row THEN t.actor END AS actor,
+		CASE WHEN NOT t.row THEN t.recorded_at END AS recorded_at, CASE WHEN t.row THEN json_extract(t.body, '$.pos') ELSE t.body::JSON END AS body,
+		to_json(l.kept) AS lists`
+	from := `(SELECT *, kind = 'decision.recorded' AND v = 1 AS row FROM events) t LEFT JOIN ` + kept(`'lst:'`, `decode(bytes)::JSON`) + ` l ON l.seq = t.seq`
+	if req.Filter.Reveal {
+		list += ", to_json(c.kept) AS contents"
+		from += ` LEFT JOIN ` + kept(`'rec:', 'row:', 'txt:'`, `{'address': address, 'bytes': base64(bytes)}`) + ` c ON c.seq = t.seq`
+	}
+	return fmt.Sprintf("SELECT %s FROM %s WHERE t.seq <= %d ORDER BY t.seq", list, from, req.Until)
+}
