@@ -1,6 +1,8 @@
 package ledger
 
 import (
+	"bytes"
+	"encoding/hex"
 	"slices"
 
 	"github.com/zeebo/blake3"
@@ -29,19 +31,27 @@ const entityDomain = "arche.entity.v1\x00"
 // deriveEntityID names an entity after its founding pair. When another entity
 // carries that name still (it kept it through a split), the founding event is
 // hashed in too.
-func (s *state) deriveEntityID(a, b int32, event string) string {
-	r1, r2 := s.recordID(a), s.recordID(b)
-	if r1 > r2 {
+func (s *state) deriveEntityID(a, b int32, event address) string {
+	r1, r2 := &s.recs[a].id, &s.recs[b].id
+	if bytes.Compare(r1[:], r2[:]) > 0 {
 		r1, r2 = r2, r1
 	}
-	text := entityDomain + r1 + "\x00" + r2
-	sum := blake3.Sum256([]byte(text))
-	id := "ent_" + address(sum).hex()[:32]
+	text := make([]byte, 0, 320)
+	text = append(append(text, entityDomain...), recordPrefix...)
+	text = append(hex.AppendEncode(text, r1[:]), "\x00"+recordPrefix...)
+	text = hex.AppendEncode(text, r2[:])
+	id := entityName(text)
 	if _, taken := s.entIdx[id]; taken {
-		sum = blake3.Sum256([]byte(text + "\x00" + event))
-		id = "ent_" + address(sum).hex()[:32]
+		id = entityName(hex.AppendEncode(append(text, "\x00"+eventPrefix...), event[:]))
 	}
 	return id
+}
+
+func entityName(text []byte) string {
+	sum := blake3.Sum256(text)
+	name := [36]byte{'e', 'n', 't', '_'}
+	hex.Encode(name[4:], sum[:16])
+	return string(name[:])
 }
 
 // neighbours calls visit for every record that an edge joins to r now.
@@ -77,7 +87,7 @@ func (s *state) quietNeighbours(r int32, visit func(int32)) {
 type founding struct {
 	seq   int64
 	a, b  int32
-	event string
+	event address
 }
 
 // earliest is the earliest linking event among the members that holds now.
@@ -85,13 +95,13 @@ func (s *state) earliest(members []int32) (f founding, ok bool) {
 	for _, r := range members {
 		for _, i := range s.recs[r].decs {
 			if d := &s.decs[i]; d.a == r && s.joins(i) && (!ok || d.seq < f.seq) {
-				f, ok = founding{d.seq, d.a, d.b, eventPrefix + d.event.hex()}, true
+				f, ok = founding{d.seq, d.a, d.b, d.event}, true
 			}
 		}
 		for _, v := range s.sameOf[r] {
 			if op := s.ops[orderedPair(r, v)]; op.verdict == "same" && (!ok || op.seq < f.seq) {
 				a, b := s.pairOf(op.subject)
-				f, ok = founding{op.seq, a, b, op.event}, true
+				f, ok = founding{op.seq, a, b, eventAddress(op.event)}, true
 			}
 		}
 	}
@@ -129,13 +139,24 @@ func (s *state) join(x, y int32, c change) {
 
 // loose is the component of a record that is in no entity, sorted.
 func (s *state) loose(r int32) []int32 {
-	seen := map[int32]bool{r: true}
-	out := []int32{r}
+	const few = 16 // most are two records: looking through them is quicker than a map
+	var seen map[int32]bool
+	out := make([]int32, 1, 2)
+	out[0] = r
 	for i := 0; i < len(out); i++ {
 		s.neighbours(out[i], func(n int32) {
-			if !seen[n] && s.recs[n].ent < 0 {
+			if s.recs[n].ent >= 0 || seen[n] || len(out) <= few && slices.Contains(out, n) {
+				return
+			}
+			out = append(out, n)
+			switch {
+			case seen != nil:
 				seen[n] = true
-				out = append(out, n)
+			case len(out) > few:
+				seen = make(map[int32]bool, 2*few)
+				for _, x := range out {
+					seen[x] = true
+				}
 			}
 		})
 	}

@@ -89,28 +89,23 @@ func (s *state) applyStored(e *Event, b storedBody) error {
 	if !ok {
 		return alteredEvent(e, "its subject is no record id")
 	}
-	if i, ok := s.recIdx[id]; ok { // stored again after its values were erased
+	if i := s.recordOf(&id); i >= 0 { // stored again after its values were erased
 		r := &s.recs[i]
 		r.seq, r.content, r.erased = e.seq, b.content, false
 		s.turns++
 		s.recordRow(i)
 		return nil
 	}
-	i := int32(len(s.recs)) //nolint:gosec // bounded by the number of events
-	typ := s.words.put(b.entityType)
-	s.recs = append(s.recs, record{
-		id: id, content: b.content, seq: e.seq, labelPos: -1, ent: -1, typ: typ,
-	})
-	s.recIdx[id] = i
-	s.byType[typ] = append(s.byType[typ], i)
-	s.pending = append(s.pending, i)
+	s.pending = append(s.pending, s.addRecord(&record{
+		id: id, content: b.content, seq: e.seq, labelPos: -1, ent: -1, typ: s.words.put(b.entityType),
+	}))
 	return nil
 }
 
 // applyRun notes the run and gives the records that its unit stored their
 // label: the text of the id field of their list, or their position in it.
 func (s *state) applyRun(e *Event, b runBody) {
-	id, _ := parseAddress(e.subject, "run:blake3:")
+	id, _ := parseAddress(e.subject, runPrefix)
 	n := int32(len(s.runs)) //nolint:gosec // bounded by the number of events
 	s.runs = append(s.runs, run{id: id, seq: e.seq, verb: s.words.put(b.verb)})
 	s.runIdx[id] = n
@@ -183,14 +178,15 @@ func (s *state) applyDecision(e *Event, b decisionBody) error {
 		score: b.score, same: b.same, link: b.link, replaces: -1, replaced: -1, run: -1, nextPub: -1, lastPub: i,
 		verb: s.words.put(b.verb), identity: s.words.put(b.identity), action: s.words.put(b.action), withheld: s.words.put(b.withheld),
 	}
-	if a, ok := parseAddress(b.run, "run:blake3:"); ok {
+	if a, ok := parseAddress(b.run, runPrefix); ok {
 		if n, ok := s.runIdx[a]; ok {
 			d.run = n
 		}
 	}
 	undone := false
 	if e.supersedes != "" {
-		if t, ok := s.eventIndex()[eventAddress(e.supersedes)]; ok {
+		event := eventAddress(e.supersedes)
+		if t := s.decisionOf(&event); t >= 0 {
 			undone = s.joins(t)
 			d.replaces = t
 			s.decs[t].replaced = i
@@ -206,10 +202,10 @@ func (s *state) applyDecision(e *Event, b decisionBody) error {
 // index puts a decision into the look-ups that exist and to its records.
 func (s *state) index(i int32) {
 	d := &s.decs[i]
-	if s.events != nil {
-		s.events[d.event] = i
+	if s.byEvent {
+		s.indexEvent(i)
 	}
-	if s.public != nil {
+	if s.lookup {
 		s.indexPublic(i)
 	}
 	s.recs[d.a].decs = append(s.recs[d.a].decs, i)
@@ -220,37 +216,30 @@ func (s *state) index(i int32) {
 
 func (s *state) indexPublic(i int32) {
 	d := &s.decs[i]
-	s.subject[pairKey{d.public, d.a, d.b}] = i
-	if head, ok := s.public[d.public]; ok {
+	s.subject.put(subjectHash(&d.public, d.a, d.b), i, func(j int32) bool {
+		o := &s.decs[j]
+		return o.a == d.a && o.b == d.b && o.public == d.public
+	})
+	if head := s.firstOf(&d.public); head >= 0 {
 		last := s.decs[head].lastPub
 		s.decs[last].nextPub = i
 		s.decs[head].lastPub = i
 	} else {
-		s.public[d.public] = i
+		s.public.put(d.public.hash(), i, never)
 	}
 }
 
 // lookups makes the look-ups by public id and subject.
 func (s *state) lookups() {
-	if s.public != nil {
+	if s.lookup {
 		return
 	}
-	s.public = make(map[address]int32, len(s.decs))
-	s.subject = make(map[pairKey]int32, len(s.decs))
+	s.lookup = true
+	s.public.reserve(len(s.decs))
+	s.subject.reserve(len(s.decs))
 	for i := range s.decs {
 		s.indexPublic(int32(i)) //nolint:gosec // bounded by the number of events
 	}
-}
-
-// eventIndex is the look-up by event id.
-func (s *state) eventIndex() map[address]int32 {
-	if s.events == nil {
-		s.events = make(map[address]int32, len(s.decs))
-		for i := range s.decs {
-			s.events[s.decs[i].event] = int32(i) //nolint:gosec // bounded by the number of events
-		}
-	}
-	return s.events
 }
 
 // relink brings the entities up to a new decision; undone says that the one it

@@ -4,6 +4,9 @@ import (
 	"context"
 	"database/sql/driver"
 	"errors"
+	"maps"
+	"slices"
+	"strings"
 
 	"github.com/arche-ledger/arche/ledger/duck"
 )
@@ -64,45 +67,107 @@ func (l *Ledger) useFor(ctx context.Context, id string, fn func(db *duck.DB, s *
 // glimpse makes a state of everything that an answer about one public id needs:
 // its rows, what they replace and what replaced them, their records, runs, and
 // the entity of record a. It is nil when an operator had a say about one of the
-// records, which only the whole state tells.
+// records, or when the id was given to many pairs: the whole state tells.
 func glimpse(ctx context.Context, db *duck.DB, id string) (*state, error) {
-	var records, runs []string
-	seen := map[string]bool{}
-	note := func(list *[]string, v driver.Value) {
-		if text, ok := v.(string); ok && !seen[text] {
-			seen[text] = true
-			*list = append(*list, text)
-		}
-	}
-	const rows = `WITH d AS MATERIALIZED (SELECT event_id, supersedes FROM decisions WHERE decision_id = ?1)`
-	const which = ` FROM decisions WHERE decision_id = ?1 OR supersedes IN (SELECT event_id FROM d) OR event_id IN (SELECT supersedes FROM d)`
-	err := db.Query(ctx, rows+` SELECT record_a, record_b, run_id`+which, []any{id}, func(v []driver.Value) error {
-		note(&records, v[0])
-		note(&records, v[1])
-		note(&runs, v[2])
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
 	f := &loader{ctx: ctx, db: db, s: newState(), partial: true}
-	if len(records) == 0 {
-		return f.s, nil
+	g := glimpsed{f: f, rows: map[int64]bool{}, seen: map[string]bool{}}
+	if err := g.find(id); err != nil || len(g.rows) == 0 {
+		return f.s, err
 	}
-	operated, err := f.operated(records)
+	if len(g.rows) > mostGlimpsed || len(g.records) > mostGlimpsed {
+		return nil, nil
+	}
+	operated, err := f.operated(g.records)
 	if err != nil || operated {
 		return nil, err
 	}
-	if err := f.runRows(` AND subject IN (SELECT unnest(?))`, runs); err != nil {
+	if err := f.runRows(` AND subject IN (SELECT unnest(?))`, g.runs); err != nil {
 		return nil, err
 	}
-	if err := f.recordRows(recordColumns+` FROM records WHERE record_id IN (SELECT unnest(?)) ORDER BY seq`, records); err != nil {
+	// One equation an id, because a join would take twice as long as the scan.
+	if err := f.recordRows(recordColumns+` FROM records WHERE `+anyOf("record_id", len(g.records))+` ORDER BY seq`, texts(g.records)...); err != nil {
 		return nil, err
 	}
-	if err := f.decisionRows(rows+decisionColumns+which+` ORDER BY seq`, id); err != nil {
-		return nil, err
+	for _, seq := range slices.Sorted(maps.Keys(g.rows)) {
+		if err := f.decisionRow(seq); err != nil {
+			return nil, err
+		}
 	}
-	return f.s, f.fates(records)
+	return f.s, f.fates(g.records)
+}
+
+// mostGlimpsed bounds the rows and the records of one glimpse: statements name
+// each of them.
+const mostGlimpsed = 16
+
+func anyOf(column string, n int) string {
+	return "(" + strings.TrimSuffix(strings.Repeat(column+" = ? OR ", n), " OR ") + ")"
+}
+
+func texts(list []string) []any {
+	out := make([]any, len(list))
+	for i, s := range list {
+		out[i] = s
+	}
+	return out
+}
+
+// glimpsed are the places of the decisions of one public id and around it, and
+// what they name.
+type glimpsed struct {
+	f             *loader
+	rows          map[int64]bool
+	records, runs []string
+	seen          map[string]bool
+}
+
+func (g *glimpsed) note(list *[]string, v driver.Value) {
+	if text, ok := v.(string); ok && !g.seen[text] {
+		g.seen[text] = true
+		*list = append(*list, text)
+	}
+}
+
+// find looks through one column at a time: reading all of a decision is left to
+// its place.
+func (g *glimpsed) find(id string) error {
+	var events, replaced []string
+	err := g.scan("decision_id", id, func(event string, supersedes driver.Value) {
+		events = append(events, event)
+		if text, ok := supersedes.(string); ok {
+			replaced = append(replaced, text)
+		}
+	})
+	if len(g.rows) > mostGlimpsed {
+		return err
+	}
+	for _, event := range events {
+		if err == nil {
+			err = g.scan("supersedes", event, nil)
+		}
+	}
+	for _, event := range replaced {
+		if err == nil {
+			err = g.scan("event_id", event, nil)
+		}
+	}
+	return err
+}
+
+func (g *glimpsed) scan(column, text string, take func(event string, supersedes driver.Value)) error {
+	return g.f.db.Query(g.f.ctx, `SELECT seq, event_id, supersedes, record_a, record_b, run_id FROM decisions WHERE `+column+` = ?`, []any{text},
+		func(v []driver.Value) error {
+			seq, _ := v[0].(int64)
+			event, _ := v[1].(string)
+			g.rows[seq] = true
+			g.note(&g.records, v[3])
+			g.note(&g.records, v[4])
+			g.note(&g.runs, v[5])
+			if take != nil {
+				take(event, v[2])
+			}
+			return nil
+		})
 }
 
 // operated reports whether an operator decided about one of the records.
@@ -129,7 +194,7 @@ func (f *loader) fates(records []string) error {
 	if err != nil {
 		return err
 	}
-	return f.db.Query(f.ctx, `SELECT record_id, entity_id FROM members WHERE record_id IN (SELECT unnest(?)) ORDER BY seq`, []any{records},
+	return f.db.Query(f.ctx, `SELECT record_id, entity_id FROM members WHERE `+anyOf("record_id", len(records))+` ORDER BY seq, rowid`, texts(records),
 		func(v []driver.Value) error {
 			record, _ := v[0].(string)
 			i := f.s.lookupRecord(record)

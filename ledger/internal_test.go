@@ -52,22 +52,21 @@ func TestWorkedExample(t *testing.T) {
 
 func TestEntityIDOfTheContract(t *testing.T) {
 	s := newState()
-	for i, id := range []string{
+	for _, id := range []string{
 		"9c66ff58fdf9b8ff6628f6d03f68a61f46ac0c15aef45426edf22eba728bace6",
 		"eccbeece07cba602c830dbb76d837253babcd3059bb8c3fbcc16e227363a92f8",
 	} {
 		a, _ := parseAddress("rec:sha256:"+id, recordPrefix)
-		s.recs = append(s.recs, record{id: a})
-		s.recIdx[a] = int32(i)
+		s.addRecord(&record{id: a})
 	}
 	want := "ent_e96a7fe6af5b1f5a7be507190a02f0a8"
 	for _, pair := range [][2]int32{{0, 1}, {1, 0}} {
-		if got := s.deriveEntityID(pair[0], pair[1], "evt:x"); got != want {
+		if got := s.deriveEntityID(pair[0], pair[1], address{1}); got != want {
 			t.Errorf("entity id %s, want %s", got, want)
 		}
 	}
 	s.entIdx[want] = 0
-	if got := s.deriveEntityID(0, 1, "evt:x"); got == want {
+	if got := s.deriveEntityID(0, 1, address{1}); got == want {
 		t.Error("a name that is in use was given again")
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"database/sql/driver"
 	"encoding/binary"
 	"encoding/hex"
+	"strconv"
 	"strings"
 	"time"
 
@@ -68,6 +69,9 @@ type loader struct {
 	s    *state
 	last int64 // time of the last event
 
+	kind         map[string]*rowKind // of the table that is read
+	lastDecision int64               // seq of the last decision
+
 	partial bool // only some decisions are there: entities cannot be made of them
 
 	other []loadedEvent // events of other kinds, in order
@@ -87,7 +91,7 @@ func (f *loader) runRows(where string, args ...any) error {
 		seq, _ := v[0].(int64)
 		subject, _ := v[1].(string)
 		tail, _ := v[2].(string)
-		id, ok := parseAddress(subject, "run:blake3:")
+		id, ok := parseAddress(subject, runPrefix)
 		_, verb, ok2 := strings.Cut(tail, `"verb":"`)
 		if !ok || !ok2 {
 			return altered("event %d: it is no run", seq)
@@ -98,48 +102,112 @@ func (f *loader) runRows(where string, args ...any) error {
 	})
 }
 
+// recordLine is a row of records as a line.
+const recordLine = `CASE WHEN strlen(record_id) = 75 AND strlen(content) = 64
+	THEN concat(seq, ' ', coalesce(label_position, -1), ' ', hash(entity_type, label_field), ' ', record_id, content, chr(10))
+	ELSE concat(seq, chr(10)) END`
+
 func (f *loader) records() error {
-	s := f.s
 	n, err := f.count("records")
 	if err != nil {
 		return err
 	}
-	s.recs = make([]record, 0, n)
-	s.recIdx = make(map[address]int32, n)
-	return f.recordRows(recordColumns + ` FROM records`)
-}
-
-const recordColumns = `SELECT seq, unhex(substr(record_id, 12)), entity_type, unhex(content), label_field, label_position`
-
-func (f *loader) recordRows(sql string, args ...any) error {
 	s := f.s
+	s.recs = make([]record, 0, n)
+	s.recIdx.reserve(n)
+	if err := f.kinds(`SELECT DISTINCT hash(entity_type, label_field), entity_type, label_field FROM records`); err != nil {
+		return err
+	}
 	last := int64(0)
-	return f.db.Query(f.ctx, sql, args, func(v []driver.Value) error {
-		seq, _ := v[0].(int64)
-		if seq <= last {
+	return f.lines("records", recordLine, func(p *fields) error {
+		seq, pos, kind := p.int(), p.int(), f.kind[p.word()]
+		r := record{id: p.address(recordPrefix), labelPos: -1, ent: -1, seq: seq}
+		r.content = p.address("")
+		p.end()
+		switch {
+		case p.bad || kind == nil:
+			return altered("the records row of event %d has no address", seq)
+		case seq <= last:
 			return altered("the records row of event %d lies behind that of event %d", seq, last)
 		}
 		last = seq
-		id, ok1 := toAddress(v[1])
-		content, ok2 := toAddress(v[3])
-		if !ok1 || !ok2 {
-			return altered("the records row of event %d has no address", seq)
+		r.typ = kind.words[0]
+		if kind.set[1] {
+			r.labelKey, r.labelPos = kind.words[1], pos
 		}
-		if i, ok := s.recIdx[id]; ok { // stored again after its values were erased
-			s.recs[i].seq, s.recs[i].content = seq, content
-			return nil
+		f.record(&r)
+		return nil
+	})
+}
+
+// record adds a record of a row.
+func (f *loader) record(r *record) {
+	if i := f.s.recordOf(&r.id); i >= 0 { // stored again after its values were erased
+		f.s.recs[i].seq, f.s.recs[i].content = r.seq, r.content
+		return
+	}
+	f.s.addRecord(r)
+}
+
+// rowKind are the texts of a row that few rows differ in.
+type rowKind struct {
+	words [6]word
+	set   [6]bool // false for NULL
+	run   int32
+}
+
+// kinds reads the kinds of rows that a table has, by a hash that their lines
+// carry instead of the texts.
+func (f *loader) kinds(sql string) error {
+	f.kind = map[string]*rowKind{}
+	return f.db.Query(f.ctx, sql, nil, func(v []driver.Value) error {
+		k := &rowKind{run: -1}
+		for i, x := range v[1:] {
+			if text, ok := x.(string); ok {
+				k.words[i], k.set[i] = f.s.words.put(text), true
+			}
 		}
+		hash, _ := v[0].(uint64)
+		f.kind[strconv.FormatUint(hash, 10)] = k
+		return nil
+	})
+}
+
+// lines reads a table as lines, the database a piece ahead.
+func (f *loader) lines(table, line string, take func(p *fields) error) error {
+	return ahead(func(put func(string) error) error {
+		return packedRows(f.ctx, f.db, table, line, put)
+	}, func(lines string) error {
+		p := fields{rest: lines}
+		for p.rest != "" {
+			if err := take(&p); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+const recordColumns = `SELECT seq, record_id, entity_type, content, label_field, label_position`
+
+// recordRows reads some records row by row.
+func (f *loader) recordRows(sql string, args ...any) error {
+	return f.db.Query(f.ctx, sql, args, func(v []driver.Value) error {
+		r := record{labelPos: -1, ent: -1}
+		r.seq, _ = v[0].(int64)
+		id, _ := v[1].(string)
 		entityType, _ := v[2].(string)
-		field, labelled := v[4].(string)
-		r := record{id: id, content: content, seq: seq, labelPos: -1, ent: -1, typ: s.words.put(entityType)}
-		if labelled {
-			r.labelKey = s.words.put(field)
+		content, _ := v[3].(string)
+		var ok bool
+		if r.id, ok = parseAddress(id, recordPrefix); !ok || !r.content.decode(content) {
+			return altered("the records row of event %d has no address", r.seq)
+		}
+		r.typ = f.s.words.put(entityType)
+		if field, labelled := v[4].(string); labelled {
+			r.labelKey = f.s.words.put(field)
 			r.labelPos, _ = v[5].(int64)
 		}
-		i := int32(len(s.recs)) //nolint:gosec // bounded by the number of events
-		s.recs = append(s.recs, r)
-		s.recIdx[id] = i
-		s.byType[r.typ] = append(s.byType[r.typ], i)
+		f.record(&r)
 		return nil
 	})
 }
@@ -151,11 +219,6 @@ func (f *loader) count(table string) (n int, err error) {
 		return nil
 	})
 	return n, err
-}
-
-func toAddress(v driver.Value) (a address, ok bool) {
-	b, _ := v.([]byte)
-	return a, copy(a[:], b) == len(a) && len(b) == len(a)
 }
 
 // others reads the events that no projection holds; the fold takes them in
@@ -209,36 +272,113 @@ func (f *loader) decisions() error {
 	s.decs = make([]decision, 0, n)
 	f.reserve()
 	s.entIdx = make(map[string]int32, n)
-	// Rows lie in the order of seq, because they are only ever added. Sorting
-	// them would take longer than reading them, so the order is checked instead.
-	return f.decisionRows(decisionColumns + ` FROM decisions`)
-}
-
-const decisionColumns = `SELECT seq, recorded_at, unhex(substr(event_id, 12)), decision_id, unhex(substr(record_a, 12)), unhex(substr(record_b, 12)),
-	verb, identity, action, score, links, withheld, run_id, unhex(substr(supersedes, 12)), sameness`
-
-func (f *loader) decisionRows(sql string, args ...any) error {
-	s := f.s
-	runText, runNo := "", int32(-1)
-	last := int64(0)
-	return f.db.Query(f.ctx, sql, args, func(v []driver.Value) error {
-		seq, _ := v[0].(int64)
-		if seq <= last {
-			return altered("the decisions row of event %d lies behind that of event %d", seq, last)
-		}
-		last = seq
-		if err := f.othersBefore(seq); err != nil {
-			return err
-		}
-		if text, _ := v[12].(string); text != runText {
-			runText, runNo = text, -1
-			if id, ok := parseAddress(text, "run:blake3:"); ok {
-				if n, ok := s.runIdx[id]; ok {
-					runNo = n
-				}
+	if err := f.kinds(`SELECT DISTINCT hash(verb, identity, action, withheld, run_id, links), verb, identity, action, withheld, run_id, CASE WHEN links THEN 'link' END
+		FROM decisions`); err != nil {
+		return err
+	}
+	for _, k := range f.kind {
+		if id, ok := parseAddress(s.words.get(k.words[4]), runPrefix); ok {
+			if n, ok := s.runIdx[id]; ok {
+				k.run = n
 			}
 		}
-		return f.decision(seq, runNo, v)
+	}
+	// Three at work: the database, what takes its lines apart, and the fold.
+	return ahead(func(put func([]loadedDecision) error) error {
+		return ahead(func(put func(string) error) error {
+			return packedRows(f.ctx, f.db, "decisions", decisionLine, put)
+		}, func(lines string) error { return put(f.decisionLines(lines)) })
+	}, func(list []loadedDecision) error {
+		for i := range list {
+			if err := f.decision(&list[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// loadedDecision is a decision of a row, not yet folded.
+type loadedDecision struct {
+	decision
+	id    string // public id
+	old   address
+	again bool // it supersedes the event old
+	bad   bool // the row is none
+}
+
+// decisionLine is a row of decisions as a line.
+const decisionLine = `CASE WHEN strlen(event_id) = 75 AND strlen(record_a) = 75 AND strlen(record_b) = 75 AND isfinite(recorded_at)
+		AND (supersedes IS NULL OR strlen(supersedes) = 75) AND (sameness IS NULL OR strlen(sameness) = 16)
+	THEN concat(seq, ' ', epoch_us(recorded_at), ' ', score, ' ', hash(verb, identity, action, withheld, run_id, links), ' ',
+		coalesce(strlen(supersedes), 0), ' ', coalesce(strlen(sameness), 0), ' ', strlen(decision_id), ' ',
+		event_id, record_a, record_b, supersedes, sameness, decision_id, chr(10))
+	ELSE concat(seq, chr(10)) END`
+
+// decisionLines takes lines of decisions apart. It reads the records alone: the
+// fold goes on meanwhile.
+func (f *loader) decisionLines(lines string) []loadedDecision {
+	out := make([]loadedDecision, 0, len(lines)/380+1)
+	p := fields{rest: lines}
+	for p.rest != "" && !p.bad {
+		d := loadedDecision{decision: decision{replaces: -1, replaced: -1, nextPub: -1, run: -1}}
+		d.seq, d.at = p.int(), p.int()
+		score, kind := p.word(), f.kind[p.word()]
+		replaced, same, idLen := p.int(), p.int(), p.int()
+		d.event = p.address(eventPrefix)
+		x, y := p.address(recordPrefix), p.address(recordPrefix)
+		if d.again = replaced > 0; d.again {
+			d.old = p.address(eventPrefix)
+		}
+		d.same = sameOfHex(p.text(same))
+		d.id = p.text(idLen)
+		p.end()
+		var err error
+		d.score, err = strconv.ParseFloat(score, 64)
+		d.a, d.b = f.s.recordOf(&x), f.s.recordOf(&y)
+		if d.bad = p.bad || err != nil || kind == nil || d.a < 0 || d.b < 0; !d.bad {
+			d.verb, d.identity, d.action, d.withheld = kind.words[0], kind.words[1], kind.words[2], kind.words[3]
+			d.run, d.link = kind.run, kind.set[5]
+		}
+		out = append(out, d)
+	}
+	return out
+}
+
+func sameOfHex(text string) uint64 {
+	raw, err := hex.DecodeString(text)
+	if err != nil || len(raw) != 8 {
+		return 0
+	}
+	return binary.BigEndian.Uint64(raw)
+}
+
+const decisionColumns = `SELECT seq, recorded_at, event_id, decision_id, record_a, record_b,
+	verb, identity, action, score, links, withheld, run_id, supersedes, sameness`
+
+// decisionRow reads the decision at a place.
+func (f *loader) decisionRow(seq int64) error {
+	return f.db.Query(f.ctx, decisionColumns+` FROM decisions WHERE seq = ?`, []any{seq}, func(v []driver.Value) error {
+		text := func(n int) string { t, _ := v[n].(string); return t }
+		d := loadedDecision{decision: decision{replaces: -1, replaced: -1, nextPub: -1, run: -1, seq: seq}, id: text(3)}
+		at, _ := v[1].(time.Time)
+		d.at = at.UnixMicro()
+		var fits bool
+		d.event, fits = parseAddress(text(2), eventPrefix)
+		d.a, d.b = f.s.lookupRecord(text(4)), f.s.lookupRecord(text(5))
+		d.bad = !fits || d.a < 0 || d.b < 0
+		put := f.s.words.put
+		d.verb, d.identity, d.action, d.withheld = put(text(6)), put(text(7)), put(text(8)), put(text(11))
+		d.score, _ = v[9].(float64)
+		d.link, _ = v[10].(bool)
+		if id, ok := parseAddress(text(12), runPrefix); ok {
+			if n, ok := f.s.runIdx[id]; ok {
+				d.run = n
+			}
+		}
+		d.same = sameOfHex(text(14))
+		d.old, d.again = parseAddress(text(13), eventPrefix)
+		return f.decision(&d)
 	})
 }
 
@@ -253,42 +393,31 @@ func (f *loader) reserve() {
 	}
 }
 
-func (f *loader) decision(seq int64, run int32, v []driver.Value) error {
+// decision folds a decision.
+func (f *loader) decision(d *loadedDecision) error {
 	s := f.s
-	at, _ := v[1].(time.Time)
-	event, ok1 := toAddress(v[2])
-	id, _ := v[3].(string)
-	x, ok2 := toAddress(v[4])
-	y, ok3 := toAddress(v[5])
-	a, ok4 := s.recIdx[x]
-	b, ok5 := s.recIdx[y]
-	if !ok1 || !ok2 || !ok3 || !ok4 || !ok5 {
-		return altered("the decisions row of event %d does not fit its event", seq)
+	switch {
+	case d.seq <= f.lastDecision:
+		return altered("the decisions row of event %d lies behind that of event %d", d.seq, f.lastDecision)
+	case d.bad:
+		return altered("the decisions row of event %d does not fit its event", d.seq)
 	}
-	text := func(n int) word { t, _ := v[n].(string); return s.words.put(t) }
+	f.lastDecision = d.seq
+	if err := f.othersBefore(d.seq); err != nil {
+		return err
+	}
 	i := int32(len(s.decs)) //nolint:gosec // bounded by the number of events
-	prefix, public := s.publicAddress(id, true)
-	d := decision{
-		public: public, prefix: prefix, event: event, a: a, b: b, seq: seq, at: at.UnixMicro(),
-		replaces: -1, replaced: -1, run: run, nextPub: -1, lastPub: i,
-		verb: text(6), identity: text(7), action: text(8), withheld: text(11),
-	}
-	d.score, _ = v[9].(float64)
-	d.link, _ = v[10].(bool)
-	if same, ok := v[14].(string); ok {
-		if raw, err := hex.DecodeString(same); err == nil && len(raw) == 8 {
-			d.same = binary.BigEndian.Uint64(raw)
-		}
-	}
+	d.lastPub = i
+	d.prefix, d.public = s.publicAddress(d.id, true)
 	undone := false
-	if old, ok := toAddress(v[13]); ok {
-		if t, ok := s.eventIndex()[old]; ok {
+	if d.again {
+		if t := s.decisionOf(&d.old); t >= 0 {
 			undone = s.joins(t)
 			d.replaces = t
 			s.decs[t].replaced = i
 		}
 	}
-	s.decs = append(s.decs, d)
+	s.decs = append(s.decs, d.decision)
 	s.index(i)
 	if !f.partial {
 		s.relink(i, undone)

@@ -135,9 +135,9 @@ func (u *unit) recordVerdict(v *verdict, run string, withheld string) (int32, er
 	if err != nil {
 		return -1, err
 	}
-	s.lookups()
 	_, public := s.publicAddress(v.id, true)
-	current, known := s.subject[pairKey{public, v.a, v.b}]
+	current := s.lastOf(&public, v.a, v.b)
+	known := current >= 0
 	replaces := v.replaces
 	if replaces >= 0 && known && replaces == current && s.decs[current].same == same {
 		return current, nil // the observation changed nothing

@@ -20,7 +20,7 @@ type state struct {
 
 	words  interner
 	recs   []record
-	recIdx map[address]int32
+	recIdx places           // by id
 	byType map[word][]int32 // records of a type in stored order
 	digest map[word]running // running digest of byType's record ids
 
@@ -28,9 +28,11 @@ type state struct {
 	foreign map[address]string
 	// Look-ups over decs, made when first needed: opening a large ledger to
 	// read one entity needs none of them.
-	subject map[pairKey]int32 // last decision of a (public id, record a, record b)
-	public  map[address]int32 // first decision of a public id
-	events  map[address]int32 // decision of an event id
+	subject places // last decision of a (public id, record a, record b)
+	public  places // first decision of a public id
+	events  places // decision of an event id
+	lookup  bool   // subject and public are made
+	byEvent bool   // events is made
 
 	runs   []run
 	runIdx map[address]int32
@@ -116,11 +118,6 @@ type chain struct {
 	newest  int32
 }
 
-type pairKey struct {
-	public address
-	a, b   int32
-}
-
 type operatorEdge struct {
 	verdict string
 	seq     int64
@@ -129,15 +126,69 @@ type operatorEdge struct {
 }
 
 func newState() *state {
-	return &state{
+	s := &state{
 		link: zeroLink, words: newInterner(),
-		recIdx: map[address]int32{}, byType: map[word][]int32{}, digest: map[word]running{},
+		byType: map[word][]int32{}, digest: map[word]running{},
 		foreign: map[address]string{},
 		runIdx:  map[address]int32{}, others: map[string]other{},
 		chainOf: map[int32]int32{}, versions: map[int32][]int32{},
 		ops: map[[2]int32]operatorEdge{}, sameOf: map[int32][]int32{},
 		entIdx: map[string]int32{}, skipped: map[string]int64{},
 	}
+	s.recIdx.hash = func(i int32) uint64 { return s.recs[i].id.hash() }
+	s.subject.hash = func(i int32) uint64 { d := &s.decs[i]; return subjectHash(&d.public, d.a, d.b) }
+	s.public.hash = func(i int32) uint64 { return s.decs[i].public.hash() }
+	s.events.hash = func(i int32) uint64 { return s.decs[i].event.hash() }
+	return s
+}
+
+// recordOf is the record of an id, -1 when there is none.
+func (s *state) recordOf(id *address) int32 {
+	return s.recIdx.find(id.hash(), func(i int32) bool { return s.recs[i].id == *id })
+}
+
+// addRecord puts a new record at the end.
+func (s *state) addRecord(r *record) int32 {
+	i := int32(len(s.recs)) //nolint:gosec // bounded by the number of events
+	s.recs = append(s.recs, *r)
+	s.recIdx.put(r.id.hash(), i, never)
+	s.byType[r.typ] = append(s.byType[r.typ], i)
+	return i
+}
+
+func subjectHash(public *address, a, b int32) uint64 {
+	return public.hash() ^ (uint64(uint32(a))<<32|uint64(uint32(b)))*0x9e3779b97f4a7c15 //nolint:gosec // bits, not numbers
+}
+
+// lastOf is the last decision of a public id about two records, -1 for none.
+func (s *state) lastOf(public *address, a, b int32) int32 {
+	s.lookups()
+	return s.subject.find(subjectHash(public, a, b), func(i int32) bool {
+		d := &s.decs[i]
+		return d.a == a && d.b == b && d.public == *public
+	})
+}
+
+// firstOf is the first decision of a public id, -1 for none.
+func (s *state) firstOf(public *address) int32 {
+	return s.public.find(public.hash(), func(i int32) bool { return s.decs[i].public == *public })
+}
+
+// decisionOf is the decision of an event, -1 for none.
+func (s *state) decisionOf(event *address) int32 {
+	if !s.byEvent {
+		s.byEvent = true
+		s.events.reserve(len(s.decs))
+		for i := range s.decs {
+			s.indexEvent(int32(i)) //nolint:gosec // bounded by the number of events
+		}
+	}
+	return s.events.find(event.hash(), func(i int32) bool { return s.decs[i].event == *event })
+}
+
+func (s *state) indexEvent(i int32) {
+	event := &s.decs[i].event
+	s.events.put(event.hash(), i, func(j int32) bool { return s.decs[j].event == *event })
 }
 
 // word is the place of a text in an interner.
@@ -168,14 +219,16 @@ func (t *interner) get(n word) string { return t.texts[n] }
 func parseAddress(text, prefix string) (address, bool) {
 	var a address
 	h, ok := strings.CutPrefix(text, prefix)
-	if !ok || len(h) != 64 || strings.ToLower(h) != h {
-		return a, false
+	if !ok || !a.decode(h) {
+		return address{}, false
 	}
-	_, err := hex.Decode(a[:], []byte(h))
-	return a, err == nil
+	return a, true
 }
 
-const recordPrefix = "rec:sha256:"
+const (
+	recordPrefix = "rec:sha256:"
+	runPrefix    = "run:blake3:"
+)
 
 func (a address) hex() string { return hex.EncodeToString(a[:]) }
 
@@ -187,10 +240,7 @@ func (s *state) lookupRecord(id string) int32 {
 	if !ok {
 		return -1
 	}
-	if i, ok := s.recIdx[a]; ok {
-		return i
-	}
-	return -1
+	return s.recordOf(&a)
 }
 
 // publicAddress splits a public decision id into its prefix and hash. Ids of
@@ -220,8 +270,8 @@ func (s *state) publicID(i int32) string {
 func (s *state) rowsOf(id string) []int32 {
 	prefix, a := s.publicAddress(id, false)
 	s.lookups()
-	i, ok := s.public[a]
-	if !ok || s.decs[i].prefix != prefix {
+	i := s.firstOf(&a)
+	if i < 0 || s.decs[i].prefix != prefix {
 		return nil
 	}
 	var out []int32
