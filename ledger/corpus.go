@@ -16,13 +16,16 @@ type corpus struct {
 	n      int   // records of the type that are in it
 	erased []int // places of those left out because their values were erased
 	turns  int   // of the state, when it was made
+	behind int   // records in stretches; those behind them were added one by one
 }
 
 // corpusOf brings the index of a type up to all its stored records.
 func (r *reader) corpusOf(key corpusKey, typ word) (*corpus, error) {
 	c := r.l.cache.corpora[key]
-	if c != nil && c.turns != r.s.turns {
-		c = nil // values it holds were erased, or others came back
+	if c != nil && (c.turns != r.s.turns || c.n-c.behind >= 2*r.l.index.least) {
+		// Values it holds were erased, or others came back; or the file has the
+		// stretches by now that are lighter than what was added.
+		c = nil
 	}
 	if c == nil {
 		index, err := resolve.NewCorpus(key.entity, key.packVersion, key.engine)
@@ -93,6 +96,7 @@ func (r *reader) attach(c *corpus, p *indexPart, list []int32) error {
 		recs = left
 	}
 	c.n = p.first + p.n
+	c.behind = c.n
 	return c.index.Attach(p.part, func(row int) string { return s.recordID(recs[row]) })
 }
 

@@ -33,7 +33,17 @@ func (l *Ledger) Rebuild(ctx context.Context) error {
 		}
 		s.flushPending()
 		rows := s.rows
+		indexed, err := l.index.there(ctx, db)
+		if err != nil {
+			return err
+		}
 		err = l.store.Write(ctx, db, rows.n, func() error {
+			l.index.upTo = map[string]int{}
+			if indexed { // made again when it is needed
+				if err := db.Exec(ctx, "DELETE FROM index_parts"); err != nil {
+					return err
+				}
+			}
 			for _, table := range projections {
 				if err := db.Exec(ctx, "DELETE FROM "+table); err != nil {
 					return err

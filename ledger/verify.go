@@ -105,6 +105,9 @@ func (v *verification) run() error {
 			return err
 		}
 	}
+	if err := v.index(); err != nil {
+		return err
+	}
 	kinds := make([]string, 0, len(v.state.skipped))
 	for k := range v.state.skipped {
 		kinds = append(kinds, k)
