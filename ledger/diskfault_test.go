@@ -309,7 +309,7 @@ func TestForeignLogIsNeverReplayed(t *testing.T) {
 	if _, err := ledger.Restore(t.Context(), dir, path, ledger.Options{}); !fault.Is(err, fault.Invalid) {
 		t.Errorf("restored beside another ledger's log: %v", err)
 	}
-	if err := ledger.Decrypt(t.Context(), path, strings.Repeat("k", 20), path, ledger.Options{}); !fault.Is(err, fault.Invalid) {
+	if err := ledger.Decrypt(t.Context(), path, strings.Repeat("k", 20), path, ledger.Options{}); !fault.Is(err, fault.Refused) {
 		t.Errorf("decrypted beside another ledger's log: %v", err)
 	}
 	if err := other.Encrypt(t.Context(), path, strings.Repeat("k", 20)); !fault.Is(err, fault.Refused) {

@@ -30,7 +30,7 @@ func Decrypt(ctx context.Context, from, key, to string, opts Options) error {
 	if err != nil {
 		return err
 	}
-	if err := duck.Vacant(path); err != nil {
+	if err := duck.Unwritten(path); err != nil {
 		return err
 	}
 	return makeBeside(ctx, path, opts, func(made string) error {

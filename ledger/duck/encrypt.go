@@ -16,8 +16,8 @@ import (
 // empty opens, or encrypts, the file it belongs to. The copy is made in a folder
 // beside its place and appears there whole; nothing is left of one that fails.
 func CopyDatabase(ctx context.Context, d disk.Disk, from, fromKey, to, toKey string) (err error) {
-	if there(to) || there(LogPath(to)) {
-		return fault.New(fault.Refused, "the file to write exists already").WithHint("name a file that is not there yet")
+	if err := Unwritten(to); err != nil {
+		return err
 	}
 	work, err := d.MkdirTemp(filepath.Dir(to), filepath.Base(to)+".copy-*") // mode 0700
 	if err != nil {
@@ -32,6 +32,14 @@ func CopyDatabase(ctx context.Context, d disk.Disk, from, fromKey, to, toKey str
 		return err
 	}
 	return d.Replace(made, to)
+}
+
+// Unwritten refuses a name for a copy under which something lies already.
+func Unwritten(to string) error {
+	if there(to) || there(LogPath(to)) {
+		return fault.New(fault.Refused, "the file to write exists already").WithHint("name a file that is not there yet")
+	}
+	return nil
 }
 
 func copyWhole(ctx context.Context, d disk.Disk, from, fromKey, to, toKey string) error {
