@@ -28,6 +28,7 @@ var commands = []command{
 	{"soak", "make mixed calls for a while and watch memory and files", runSoak},
 	{"contend", "let several processes share one file", runContend},
 	{"defects", "show that each seeded defect is caught by its test", runDefects},
+	{"mutate", "make small mistakes in a package and count those its tests notice", runMutate},
 	{"scale", "time and grade the linkage of two large synthetic tables", runScale},
 }
 
