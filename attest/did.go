@@ -43,10 +43,7 @@ func DecodeDID(did string) (ed25519.PublicKey, error) {
 	}
 	raw := []byte{}
 	if text != "" {
-		var err error
-		if raw, err = base58.Decode(text); err != nil {
-			return nil, fault.Wrap(err, fault.Invalid, "did:key is not base58btc")
-		}
+		raw, _ = base58.Decode(text) // of characters that were just checked
 	}
 	if !strings.HasPrefix(string(raw), codec) {
 		return nil, fault.New(fault.Invalid, "did:key is not Ed25519 (expected multicodec prefix ed01, got %s)",

@@ -167,32 +167,45 @@ func tokenKey(kid any, pinned ed25519.PublicKey) (ed25519.PublicKey, error) {
 	return pub, nil
 }
 
-// lenientBase64 reads base64url (or base64) with or without padding and skips
-// characters outside the alphabet.
+// lenientBase64 reads base64url (or base64) as the published verifier does: with
+// or without padding, skipping characters outside the alphabet, up to the
+// padding that completes a group of four.
 func lenientBase64(s string) ([]byte, error) {
+	if strings.IndexFunc(s, func(r rune) bool { return r >= utf8.RuneSelf }) >= 0 {
+		return nil, errors.New("string argument should contain only ASCII characters")
+	}
 	kept := make([]byte, 0, len(s))
-	for i := range len(s) {
-		switch c := s[i]; {
-		case c >= utf8.RuneSelf:
-			return nil, errors.New("string argument should contain only ASCII characters")
+	pads := 0
+	// As much padding as the length lacks is read behind the text.
+	for _, c := range []byte(s + strings.Repeat("=", (4-len(s)%4)%4)) {
+		switch {
+		case c == '=':
+			if len(kept)%4 < 2 {
+				continue
+			}
+			if pads++; len(kept)%4+pads == 4 {
+				return base64.RawURLEncoding.DecodeString(string(kept))
+			}
+			continue
 		case c == '+':
-			kept = append(kept, '-')
+			c = '-'
 		case c == '/':
-			kept = append(kept, '_')
-		case c >= 'A' && c <= 'Z', c >= 'a' && c <= 'z', c >= '0' && c <= '9', c == '-', c == '_':
-			kept = append(kept, c)
+			c = '_'
+		}
+		if strings.IndexByte(alphabet64, c) >= 0 {
+			kept, pads = append(kept, c), 0
 		}
 	}
-	switch {
-	case len(kept)%4 == 1:
+	switch len(kept) % 4 {
+	case 0:
+		return base64.RawURLEncoding.DecodeString(string(kept))
+	case 1:
 		//nolint:staticcheck // a wire string: verifiers compare it
 		return nil, fault.New(fault.Invalid, "Invalid base64-encoded string: number of data characters (%d) cannot be 1 more than a multiple of 4", len(kept))
-	case len(kept)%4 != 0 && len(s) > 0 && paddedLen(s) < paddedLen(string(kept)):
-		//nolint:staticcheck // a wire string: verifiers compare it
-		return nil, fault.New(fault.Invalid, "Incorrect padding")
 	}
-	return base64.RawURLEncoding.DecodeString(string(kept))
+	//nolint:staticcheck // a wire string: verifiers compare it
+	return nil, fault.New(fault.Invalid, "Incorrect padding")
 }
 
-// paddedLen is the number of padding characters the published reader adds to s.
-func paddedLen(s string) int { return (4 - len(s)%4) % 4 }
+// alphabet64 is that of base64url.
+const alphabet64 = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"

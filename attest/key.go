@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/arche-ledger/arche/internal/disk"
 	"github.com/arche-ledger/arche/internal/fault"
 )
 
@@ -45,9 +46,7 @@ func NewKey(seed []byte) (*Key, error) {
 // GenerateKey makes a key of random bytes from the operating system.
 func GenerateKey() (*Key, error) {
 	seed := make([]byte, ed25519.SeedSize)
-	if _, err := rand.Read(seed); err != nil {
-		return nil, fmt.Errorf("generate key: %w", err)
-	}
+	_, _ = rand.Read(seed) // never fails
 	return NewKey(seed)
 }
 
@@ -218,6 +217,10 @@ func expandHome(path string) (string, error) {
 // (0700). An existing file is kept unless force is set; then it is replaced in
 // one step, so that no moment leaves half a key.
 func WriteKey(path string, key *Key, force bool) error {
+	return writeKey(disk.Disk{}, path, key, force)
+}
+
+func writeKey(d disk.Disk, path string, key *Key, force bool) error {
 	data, err := key.PrivatePEM()
 	if err != nil {
 		return err
@@ -226,47 +229,50 @@ func WriteKey(path string, key *Key, force bool) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return keyFault(path, err)
 	}
-	if !force {
-		f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-		if errors.Is(err, fs.ErrExist) {
-			return fault.New(fault.Refused, "%s exists; pass --force to replace it (envelopes signed with the old key stop verifying against the new did:key)", path)
-		}
-		if err != nil {
-			return keyFault(path, err)
-		}
-		return finish(f, data, path)
-	}
-	if info, err := os.Stat(path); err == nil && info.IsDir() {
+	switch info, err := os.Stat(path); {
+	case err == nil && !force:
+		return keyExists(path)
+	case err == nil && info.IsDir():
 		return fault.New(fault.Refused, "%s is a folder", path)
 	}
-	f, err := os.CreateTemp(dir, ".arche-key-*") // mode 0600
+	temp, err := writeBeside(d, dir, data)
 	if err != nil {
 		return keyFault(path, err)
 	}
-	if err := finish(f, data, path); err != nil {
-		return err
+	if force {
+		err = d.Replace(temp, path)
+	} else {
+		err = d.Place(temp, path) // somebody may have been quicker
 	}
-	if err := os.Rename(f.Name(), path); err != nil {
-		os.Remove(f.Name())
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		return errors.Join(keyExists(path), d.Remove(temp))
+	case err != nil:
+		_ = os.Remove(temp) // gone when it was renamed
 		return keyFault(path, err)
 	}
 	return nil
 }
 
-// finish writes data to f and makes it durable; a file it can't finish is removed.
-func finish(f *os.File, data []byte, path string) error {
-	_, err := f.Write(data)
+func keyExists(path string) error {
+	return fault.New(fault.Refused, "%s exists; pass --force to replace it (envelopes signed with the old key stop verifying against the new did:key)", path)
+}
+
+// writeBeside makes data durable in a new private file of a folder.
+func writeBeside(d disk.Disk, dir string, data []byte) (name string, err error) {
+	f, err := d.CreateTemp(dir, ".arche-key-*") // mode 0600
+	if err != nil {
+		return "", err
+	}
+	_, err = f.Write(data)
 	if err == nil {
 		err = f.Sync()
 	}
-	if cerr := f.Close(); err == nil {
-		err = cerr
+	if err := errors.Join(err, f.Close()); err != nil {
+		_ = os.Remove(f.Name()) // the write error is told
+		return "", err
 	}
-	if err != nil {
-		os.Remove(f.Name())
-		return keyFault(path, err)
-	}
-	return nil
+	return f.Name(), nil
 }
 
 // ParsePublic reads a pinned key: the PEM (or 32 raw bytes) in the file of that

@@ -135,6 +135,28 @@ func (d Disk) Replace(from, to string) error {
 	return d.Sync(filepath.Dir(to))
 }
 
+// Place gives a file a name that must be free, and takes its old name away; both
+// durably. Where the file system has no hard links it renames.
+func (d Disk) Place(from, to string) error {
+	if err := d.ask("link", to); err != nil {
+		return fmt.Errorf("place: %w", err)
+	}
+	err := os.Link(from, to)
+	switch {
+	case errors.Is(err, os.ErrExist):
+		return err
+	case err != nil:
+		if _, err := os.Lstat(to); err == nil {
+			return os.ErrExist
+		}
+		return d.Replace(from, to)
+	}
+	if err := d.Sync(filepath.Dir(to)); err != nil {
+		return fmt.Errorf("place: %w", err)
+	}
+	return d.Remove(from)
+}
+
 // Copy copies a file durably to a new private one; a missing source is reported
 // as done=false. A copy that fails is taken away again.
 func (d Disk) Copy(from, to string) (done bool, err error) {
