@@ -56,6 +56,27 @@ func Found(ctx context.Context, path string, opts Options, link string, events i
 	})
 }
 
+// RemoveEmpty removes a ledger file that holds no event, with what lies beside
+// it, and reports whether it did.
+func RemoveEmpty(ctx context.Context, path string, opts Options) (removed bool, err error) {
+	l, err := Open(path, opts)
+	if err != nil {
+		return false, err
+	}
+	defer func() { err = errors.Join(err, l.Close()) }()
+	_, seq, _, err := l.Head(ctx)
+	if err != nil || seq > 0 {
+		return false, err
+	}
+	err = l.Lend(ctx, func(path string) error {
+		if removed = l.state.seq == 0; !removed { // nobody passes the gate meanwhile
+			return nil
+		}
+		return errors.Join(l.disk().RemoveAll(duck.HeadPath(path)), l.disk().RemoveAll(path))
+	})
+	return removed, err
+}
+
 func (l *Ledger) found(ctx context.Context, link string, events iter.Seq2[Incoming, error]) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -77,10 +98,10 @@ func (l *Ledger) found(ctx context.Context, link string, events iter.Seq2[Incomi
 		if s.link != link {
 			return fault.New(fault.Damaged, "the events do not end in the link that the export names")
 		}
-		if err := l.finishRestore(ctx, db, s); err != nil {
+		if err := l.noteContentsFrom(ctx, db, s.seq+1); err != nil {
 			return err
 		}
-		return l.noteContentsFrom(ctx, db, s.seq+1)
+		return l.finishRestore(ctx, db, s)
 	})
 }
 
@@ -187,10 +208,10 @@ func (s *state) markAbsent(ctx context.Context, db *duck.DB, where string, args 
 	if err != nil || from == 1 {
 		return err
 	}
-	return db.Query(ctx, `SELECT record_id FROM records WHERE seq < ?`+where+` AND seq NOT IN (SELECT seq FROM blobs WHERE left(address, 4) = 'rec:')`,
+	return db.Query(ctx, `SELECT record_id, seq FROM records WHERE seq < ?`+where+` AND seq NOT IN (SELECT seq FROM blobs WHERE left(address, 4) = 'rec:')`,
 		append([]any{from}, args...), func(v []driver.Value) error {
 			id, _ := v[0].(string)
-			if i := s.lookupRecord(id); i >= 0 && s.recs[i].seq < from {
+			if i := s.lookupRecord(id); i >= 0 && s.recs[i].seq == v[1] { // not stored again since
 				s.recs[i].erased = true
 			}
 			return nil

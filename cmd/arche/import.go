@@ -12,9 +12,9 @@ func newImport(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "import",
 		Short:   "Bring in what another program kept",
-		Example: "  arche import arche-ledger exported/ --ledger new.duckdb\n  arche import events events-2026 --ledger new.duckdb",
+		Example: "  arche import arche-ledger exported/ --ledger new.duckdb\n  arche import decisions decisions-2026 --ledger new.duckdb",
 	}
-	cmd.AddCommand(newImportPublished(a), newImportEvents(a))
+	cmd.AddCommand(newImportPublished(a), newImportEvents(a), newImportDecisions(a))
 	return cmd
 }
 
@@ -42,6 +42,43 @@ func newImportEvents(a *app) *cobra.Command {
 				a.printf("%d events and %d contents, head %s\n", info.Events, info.Blobs, info.Link)
 			}
 			return err
+		},
+	}
+	cmd.Flags().StringVar(&public, "key", "", "the signer's did:key, or a file with its public key")
+	return cmd
+}
+
+// newImportDecisions makes a ledger of an export of decisions.
+func newImportDecisions(a *app) *cobra.Command {
+	var public string
+	cmd := &cobra.Command{
+		Use:   "decisions FILE|DIR",
+		Short: "Make a ledger of an export of all decisions",
+		Long: "Make the ledger file named by --ledger of an export that arche export decisions wrote as jsonl, parquet or dsse,\n" +
+			"given as its folder or as the file of rows in it. Every address and link is recomputed, and every row must be\n" +
+			"what the log says; else nothing is made. Values of records are in the ledger only where the export was made\n" +
+			"with --reveal. A ledger that holds the export already is left as it is.",
+		Example: "  arche import decisions decisions-2026 --key did:key:z6MkneMkZqwqRiU5mJzSG3kDwzt9P8C59N4NGTfBLfSGE7c7 --ledger new.duckdb",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			key, err := pinnedKey(public)
+			if err != nil {
+				return err
+			}
+			path, opts, err := a.ledgerFile()
+			if err != nil {
+				return err
+			}
+			info, err := imports.Decisions(cmd.Context(), args[0], key, path, opts)
+			switch {
+			case err != nil:
+				return err
+			case info.Already:
+				a.printf("the ledger holds these %d decisions already; nothing was written\n", info.Decisions)
+			default:
+				a.printf("%d decisions in %d events, head %s\n", info.Decisions, info.Events, info.Link)
+			}
+			return nil
 		},
 	}
 	cmd.Flags().StringVar(&public, "key", "", "the signer's did:key, or a file with its public key")

@@ -46,6 +46,7 @@ var signs = []struct {
 	{"FATAL Error", ErrFatal},
 	{"database has been invalidated", ErrFatal},
 	{"is not a valid DuckDB database file", ErrForeign},
+	{"Cannot open encrypted database", ErrForeign},
 	{"but we can only read versions between", ErrNewerFormat},
 	{"Corrupt database file", ErrDamaged},
 	{"Could not read enough bytes from file", ErrDamaged},
@@ -96,6 +97,9 @@ func faultOf(sentinel error, text string, cause error) *fault.Error {
 		}
 		return fault.Wrap(cause, fault.Damaged, "the database met a fatal error and was closed; what was acknowledged is safe").
 			WithHint("call again; if it repeats, run: arche ledger verify")
+	case strings.Contains(text, "Cannot open encrypted database"):
+		return fault.Wrap(cause, fault.Invalid, "the ledger file is an encrypted copy").
+			WithHint("make a ledger of it with: arche ledger decrypt FILE --key-file KEY --ledger NEW.duckdb")
 	case errors.Is(sentinel, ErrForeign):
 		return fault.Wrap(cause, fault.Invalid, "the ledger file is not a DuckDB database").
 			WithHint("name another file, or restore this one from a backup")

@@ -100,6 +100,12 @@ var sources = map[string]source{
 // Columns are the columns of a subject's rows.
 func Columns(what string) []Column { return sources[what].columns }
 
+// RevealedColumns are the columns of a subject's rows with --reveal.
+func RevealedColumns(what string) []Column {
+	src := sources[what]
+	return src.shown(src.reveal != nil)
+}
+
 // Write makes an export in the folder and seals it.
 func Write(ctx context.Context, l *ledger.Ledger, req Request) (*Manifest, error) {
 	src, ok := sources[req.What]
