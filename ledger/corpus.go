@@ -152,10 +152,13 @@ func (r *reader) match(v *arrival) (*corpus, *resolve.Result, error) {
 	}
 }
 
-// checkRows compares what the index holds of the records that were found with
-// their contents.
+// checkRows compares what the index holds of the records that matched with
+// their contents, which the answer needs anyway.
 func (r *reader) checkRows(c *corpus, res *resolve.Result) error {
 	for n := range res.Edges {
+		if !linkingIdentity(res.Edges[n].Decision) {
+			continue
+		}
 		id, _ := res.Edges[n].BID.(string)
 		form, err := r.packed(r.s.lookupRecord(id))
 		if err != nil {

@@ -19,9 +19,9 @@ import (
 // indexTable holds the index of resolve: for stretches of the stored records of
 // a type, in their order, what a corpus needs of them. It is a projection that
 // nothing depends on: a stretch that is not there, or does not fit, is made
-// from the contents. source is the digest of the content addresses it was made
-// of, so that a stretch can never be believed of other records.
-const indexTable = `CREATE TABLE index_parts(entity_type VARCHAR, form VARCHAR, first BIGINT, n BIGINT, source VARCHAR, part BLOB)`
+// from the contents. A part says the digest of the content addresses it was made
+// of, so that it is never believed of other records.
+const indexTable = `CREATE TABLE index_parts(entity_type VARCHAR, form VARCHAR, first BIGINT, n BIGINT, part BLOB)`
 
 // A stretch is made when so many records are in none; fewer are read one by one
 // by the process that asks, which takes a few microseconds each.
@@ -33,7 +33,6 @@ const (
 // indexPart is a stretch of the index: records first to first+n of a type's list.
 type indexPart struct {
 	first, n int
-	source   string
 	bytes    []byte
 	part     *resolve.Part // nil when it is to be made
 }
@@ -100,13 +99,12 @@ func (s *state) sourceOf(list []int32) (source string, erased []int) {
 // readParts reads what the file has of an index, in order of the records.
 func readParts(ctx context.Context, db *duck.DB, entityType, form string) ([]*indexPart, error) {
 	var out []*indexPart
-	err := db.Query(ctx, `SELECT first, n, source, part FROM index_parts WHERE entity_type = ? AND form = ?`, []any{entityType, form},
+	err := db.Query(ctx, `SELECT first, n, part FROM index_parts WHERE entity_type = ? AND form = ?`, []any{entityType, form},
 		func(v []driver.Value) error {
 			first, _ := v[0].(int64)
 			n, _ := v[1].(int64)
-			source, _ := v[2].(string)
-			data, _ := v[3].([]byte)
-			out = append(out, &indexPart{first: int(first), n: int(n), source: source, bytes: data})
+			data, _ := v[2].([]byte)
+			out = append(out, &indexPart{first: int(first), n: int(n), bytes: data})
 			return nil
 		})
 	slices.SortStableFunc(out, func(a, b *indexPart) int { return compareInt(int64(a.first), int64(b.first)) })
@@ -134,7 +132,7 @@ func (x *indexKeeper) plan(s *state, list []int32, have []*indexPart) (plan, wro
 		fits := h.part != nil && h.first >= at && h.n > 0 && h.first+h.n <= len(list)
 		if fits {
 			source, erased := s.sourceOf(list[h.first : h.first+h.n])
-			fits = source == h.source && h.part.Len() == h.n-len(erased)
+			fits = source == h.part.Source() && h.part.Len() == h.n-len(erased)
 		}
 		if !fits {
 			wrong = append(wrong, h)
@@ -185,20 +183,19 @@ func (r *reader) makeParts(key corpusKey, list []int32, plan []*indexPart) (made
 		}
 		made = append(made, x)
 		g.Go(func() error {
-			x.source, _ = r.s.sourceOf(recs)
-			return r.s.makePart(key, x, live, data)
+			return r.s.makePart(key, x, recs, live, data)
 		})
 	}
 	return made, errors.Join(err, g.Wait())
 }
 
-// makePart reads records into a part.
-func (s *state) makePart(key corpusKey, x *indexPart, recs []int32, data [][]byte) error {
+// makePart reads records into a part: live are those of recs with values.
+func (s *state) makePart(key corpusKey, x *indexPart, recs, live []int32, data [][]byte) error {
 	m, err := resolve.NewPartMaker(key.entity, key.packVersion, key.engine)
 	if err != nil {
 		return err
 	}
-	for n, i := range recs {
+	for n, i := range live {
 		o, err := s.parseContent(i, data[n])
 		if err != nil {
 			return err
@@ -207,7 +204,8 @@ func (s *state) makePart(key corpusKey, x *indexPart, recs []int32, data [][]byt
 			return fmt.Errorf("record %s: %w", s.recordID(i), err)
 		}
 	}
-	x.bytes = m.Bytes()
+	source, _ := s.sourceOf(recs)
+	x.bytes = m.Bytes(source)
 	x.part, err = resolve.OpenPart(x.bytes)
 	return err
 }
@@ -219,7 +217,7 @@ func (r *reader) saveParts(entityType, form string, made, wrong []*indexPart) er
 	}
 	rows := make([][]driver.Value, len(made))
 	for n, x := range made {
-		rows[n] = []driver.Value{entityType, form, int64(x.first), int64(x.n), x.source, x.bytes}
+		rows[n] = []driver.Value{entityType, form, int64(x.first), int64(x.n), x.bytes}
 	}
 	return r.l.store.Write(r.ctx, r.db, len(rows), func() error {
 		for _, x := range wrong {

@@ -215,7 +215,6 @@ func TestWrongIndexIsNotBelieved(t *testing.T) {
 		"empty":     `UPDATE index_parts SET part = NULL`,
 		"other":     `UPDATE index_parts SET part = (SELECT part FROM index_parts WHERE first = 4) WHERE first = 0`,
 		"swapped":   `UPDATE index_parts SET first = 8 - first WHERE first IN (0, 8)`,
-		"source":    `UPDATE index_parts SET source = reverse(source)`,
 		"beyond":    `UPDATE index_parts SET first = first + 1000`,
 		"twice":     `INSERT INTO index_parts SELECT * FROM index_parts WHERE first = 4`,
 		"overlaps":  `UPDATE index_parts SET n = n + 1 WHERE first = 0`,

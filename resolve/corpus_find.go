@@ -71,8 +71,10 @@ func (c *Corpus) rowsWith(kind keyKind, key string, out *[]int32) (n int, err er
 			}
 		}
 	}
-	for _, r := range c.tail.rowsWith(kind, key) {
-		rows = append(rows, int32(c.base)+r) //nolint:gosec // rows are bounded by maxRows
+	from := len(rows)
+	rows = c.tail.rowsWith(kind, key, rows)
+	for i := from; i < len(rows); i++ {
+		rows[i] += int32(c.base) //nolint:gosec // rows are bounded by maxRows
 	}
 	*out = rows
 	return len(rows), nil

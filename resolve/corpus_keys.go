@@ -29,14 +29,53 @@ type growing struct {
 	data         []byte // packed rows, end to end
 	ends         []uint32
 	ignored      map[string]bool
-	words        [][]int32 // rows by word
-	ids          [][]int32 // rows by identifier
-	cells        [2]map[h3.Cell][]int32
+	words, ids   chains // by their numbers
+	cells        [2]cellRows
 	counts       []int64            // by token
 	codes        map[string][]int64 // by category and code
 
 	lastTokens []int32 // what the last row counts for
 	lastCodes  []codeUse
+}
+
+// chains are lists of rows by key, in two pieces of memory however many keys
+// there are: each entry leads to the one before it.
+type chains struct {
+	last       []int32 // by key: 1 + its last entry
+	rows, prev []int32 // by entry
+}
+
+func (c *chains) add(key, row int32) {
+	c.last = grown(c.last, key)
+	c.rows, c.prev = append(c.rows, row), append(c.prev, c.last[key])
+	c.last[key] = int32(len(c.rows)) //nolint:gosec // rows and keys of a part are far fewer
+}
+
+// list appends the rows of a key, ascending.
+func (c *chains) list(key int32, out []int32) []int32 {
+	from := len(out)
+	if int(key) < len(c.last) {
+		for e := c.last[key]; e > 0; e = c.prev[e-1] {
+			out = append(out, c.rows[e-1])
+		}
+	}
+	slices.Reverse(out[from:])
+	return out
+}
+
+// cellRows are rows by hexagon.
+type cellRows struct {
+	number map[h3.Cell]int32
+	chains
+}
+
+func (c *cellRows) addAt(cell h3.Cell, row int32) {
+	n, ok := c.number[cell]
+	if !ok {
+		n = int32(len(c.number)) //nolint:gosec // at most one a row
+		c.number[cell] = n
+	}
+	c.add(n, row)
 }
 
 type codeUse struct {
@@ -57,7 +96,7 @@ func newGrowing(p *plan) (*growing, error) {
 		g.sd.points[i] = make([]point, 1)
 	}
 	for r := range g.cells {
-		g.cells[r] = make(map[h3.Cell][]int32)
+		g.cells[r].number = make(map[h3.Cell]int32)
 	}
 	for i := range q.columns {
 		g.sd.refs[i] = -1
@@ -138,19 +177,16 @@ func (g *growing) add(rec *canon.Object) error {
 	s := g.s
 	words, ids := g.readKeys(rec)
 	for _, w := range words {
-		g.words = grown(g.words, w)
-		g.words[w] = append(g.words[w], row)
+		g.words.add(w, row)
 	}
 	for _, id := range ids {
-		g.ids = grown(g.ids, id)
-		g.ids[id] = append(g.ids[id], row)
+		g.ids.add(id, row)
 	}
 	if p := s.plan.point(rec, s.plan.geoPairs[s.plan.blockPoints]); !p.usable {
 		g.coordless++
 	} else if p.finite() {
 		for r, res := range cellResolutions {
-			cell := cellOf(p, res)
-			g.cells[r][cell] = append(g.cells[r][cell], row)
+			g.cells[r].addAt(cellOf(p, res), row)
 		}
 	}
 	g.countLast(rec)
@@ -166,10 +202,43 @@ func (g *growing) add(rec *canon.Object) error {
 // until the next call.
 func (g *growing) readKeys(rec *canon.Object) (words, ids []int32) {
 	for _, col := range g.needed {
-		g.sd.refs[col] = g.s.ref(col, rec)
+		g.sd.refs[col] = g.s.readAlone(col, rec)
 	}
 	return g.s.rowKeys(g.sd, 0)
 }
+
+// readAlone is ref for a value that is needed for one row: what the column held
+// before is forgotten.
+func (s *store) readAlone(col int, rec *canon.Object) int32 {
+	c := &s.cols[col]
+	c.blank, c.uses, c.blockIDs = c.blank[:0], c.uses[:0], c.blockIDs[:0]
+	c.block.clear()
+	c.plain.clear()
+	c.twice.clear()
+	for i := range s.plan.comps {
+		if s.plan.comps[i].column == col {
+			s.feats[i].codes.clear()
+		}
+	}
+	v, ok := s.plan.value(rec, c.spec.field)
+	if !ok {
+		return -1
+	}
+	str, isText := v.(string)
+	if !isText {
+		str = canon.Text(v)
+	}
+	if c.spec.similar && len(str) > maxText {
+		return -1
+	}
+	stripped := c.stripped(str)
+	if stripped == "" && (c.spec.stripType != "" || c.spec.stripQualifier) {
+		return -1
+	}
+	return s.read(col, v, stripped)
+}
+
+func (s *spans) clear() { s.ids, s.ends = s.ids[:0], s.ends[:0] }
 
 // countLast counts what the row that was read brings.
 func (g *growing) countLast(rec *canon.Object) {
@@ -212,21 +281,24 @@ func (g *growing) row(i int) []byte {
 	return g.data[start:g.ends[i]]
 }
 
-// rowsWith gives the rows that a key finds, ascending.
-func (g *growing) rowsWith(kind keyKind, key string) []int32 {
+// rowsWith appends the rows that a key finds, ascending.
+func (g *growing) rowsWith(kind keyKind, key string, out []int32) []int32 {
 	switch kind {
 	case keyWord:
-		if id, ok := g.s.toks.ids[key]; ok && int(id) < len(g.words) {
-			return g.words[id]
+		if id, ok := g.s.toks.ids[key]; ok {
+			return g.words.list(id, out)
 		}
 	case keyID:
-		if id, ok := g.s.keys.ids[key]; ok && int(id) < len(g.ids) {
-			return g.ids[id]
+		if id, ok := g.s.keys.ids[key]; ok {
+			return g.ids.list(id, out)
 		}
 	case keyFineCell, keyWideCell:
-		return g.cells[kind-keyFineCell][h3.Cell(binary.BigEndian.Uint64([]byte(key)))]
+		cells := &g.cells[kind-keyFineCell]
+		if n, ok := cells.number[h3.Cell(binary.BigEndian.Uint64([]byte(key)))]; ok {
+			return cells.list(n, out)
+		}
 	}
-	return nil
+	return out
 }
 
 // tokenCounts lists the counted tokens in byte order.
@@ -301,11 +373,11 @@ func unpack(b []byte, kept []string) (*canon.Object, error) {
 	return rec, nil
 }
 
-// sortedByText are the numbers of the tokens that have rows, by text.
-func sortedByText(rows [][]int32, text []string) []int32 {
-	var ids []int32
-	for id := range rows {
-		if len(rows[id]) > 0 {
+// sortedByText are the numbers of the keys that have rows, by text.
+func (c *chains) sortedByText(text []string) []int32 {
+	ids := make([]int32, 0, len(c.last))
+	for id, e := range c.last {
+		if e > 0 {
 			ids = append(ids, int32(id)) //nolint:gosec // memory ends first
 		}
 	}

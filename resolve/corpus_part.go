@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sort"
 	"strings"
@@ -54,6 +55,7 @@ func Form(entity, packVersion, engine string) (string, error) {
 // bytes. It is safe for concurrent reading.
 type Part struct {
 	n, coordless int
+	source       string
 	ignored      []string
 	rows         table
 	keys         [keyKinds]lookup
@@ -167,8 +169,9 @@ func NewPartMaker(entity, packVersion, engine string) (*PartMaker, error) {
 // Add reads the next record.
 func (m *PartMaker) Add(rec *canon.Object) error { return m.g.add(rec) }
 
-// Bytes is the part: the same for the same records in the same order.
-func (m *PartMaker) Bytes() []byte { return m.g.bytes() }
+// Bytes is the part: the same for the same records in the same order. source
+// says what it was made of, for whoever opens it.
+func (m *PartMaker) Bytes(source string) []byte { return m.g.bytes(source) }
 
 // partMagic begins every part.
 var partMagic = []byte("arche corpus\x00\x01\n\x1a")
@@ -176,9 +179,10 @@ var partMagic = []byte("arche corpus\x00\x01\n\x1a")
 const partDigest = 32
 
 // bytes writes the part: magic, sections with their lengths, digest.
-func (g *growing) bytes() []byte {
+func (g *growing) bytes(source string) []byte {
 	w := partWriter{out: append(make([]byte, 0, 2*len(g.data)+1024), partMagic...)}
 	w.section(binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(nil, uint64(g.n)), uint64(g.coordless))) //nolint:gosec // not negative
+	w.section([]byte(source))
 	w.table(func(each func([]byte)) {
 		for _, f := range sortedKeys(g.ignored) {
 			each([]byte(f))
@@ -186,18 +190,19 @@ func (g *growing) bytes() []byte {
 	})
 	w.ends(g.ends)
 	w.section(g.data)
-	for kind, rows := range [...][][]int32{g.words, g.ids} {
-		toks := [...]*tokens{g.s.toks, g.s.keys}[kind]
-		order := sortedByText(rows, toks.text)
-		w.lookup(len(order), func(i int) ([]byte, []int32) { return []byte(toks.text[order[i]]), rows[order[i]] })
+	for kind, lists := range [...]*chains{&g.words, &g.ids} {
+		text := [...]*tokens{g.s.toks, g.s.keys}[kind].text
+		order := lists.sortedByText(text)
+		w.lookup(lists, order, func(i int) string { return text[order[i]] })
 	}
-	for _, cells := range g.cells {
-		order := make([]h3.Cell, 0, len(cells))
-		for c := range cells {
-			order = append(order, c)
+	for r := range g.cells {
+		cells := &g.cells[r]
+		sorted := slices.Sorted(maps.Keys(cells.number))
+		order := make([]int32, len(sorted))
+		for i, c := range sorted {
+			order[i] = cells.number[c]
 		}
-		slices.Sort(order)
-		w.lookup(len(order), func(i int) ([]byte, []int32) { return []byte(cellKey(order[i])), cells[order[i]] })
+		w.lookup(&cells.chains, order, func(i int) string { return cellKey(sorted[i]) })
 	}
 	w.counts(g.tokenCounts())
 	categories := make([]string, 0, len(g.codes))
@@ -248,17 +253,17 @@ func (w *partWriter) table(fill func(each func([]byte))) {
 	w.section(data)
 }
 
-func (w *partWriter) lookup(n int, entry func(i int) (key []byte, rows []int32)) {
+func (w *partWriter) lookup(lists *chains, order []int32, key func(i int) string) {
 	w.table(func(each func([]byte)) {
-		for i := range n {
-			key, _ := entry(i)
-			each(key)
+		for i := range order {
+			each([]byte(key(i)))
 		}
 	})
 	w.table(func(each func([]byte)) {
 		var buf []byte
-		for i := range n {
-			_, rows := entry(i)
+		var rows []int32
+		for _, n := range order {
+			rows = lists.list(n, rows[:0])
 			buf = packRows(buf[:0], rows)
 			each(buf)
 		}
@@ -295,6 +300,7 @@ func OpenPart(b []byte) (*Part, error) {
 	} else {
 		r.bad = true
 	}
+	p.source = string(r.section())
 	for _, f := range r.table().all() {
 		p.ignored = append(p.ignored, string(f))
 	}
@@ -317,6 +323,9 @@ func OpenPart(b []byte) (*Part, error) {
 
 // Len is the number of records.
 func (p *Part) Len() int { return p.n }
+
+// Source is what the maker of the part said it was made of.
+func (p *Part) Source() string { return p.source }
 
 // partReader reads sections; bad is set when something does not fit, and all
 // that is read is empty from then on.
