@@ -250,3 +250,36 @@ func TestCancelledVerbsStop(t *testing.T) {
 		t.Errorf("%d events before, %d after, %v", before, after, err)
 	}
 }
+
+// TestVerbsEndAtAnyMoment ends the context of every verb at each question it
+// asks: the verb fails or is done, and the ledger is whole.
+func TestVerbsEndAtAnyMoment(t *testing.T) {
+	total := 0
+	for _, v := range verbs {
+		f := furnish(t, "duckdb:///:memory:")
+		for n := 1; n < 200; n++ {
+			ctx := arctest.NewCountdown(t.Context(), n)
+			err := v.call(ctx, f)
+			if !ctx.Ended() {
+				if err != nil {
+					t.Errorf("%s: %v", v.name, err)
+				}
+				break
+			}
+			if total++; err == nil { // it was done when its last question came
+				break
+			}
+			if !errors.Is(err, context.Canceled) {
+				t.Errorf("%s, question %d: %v", v.name, n, err)
+			}
+		}
+		if err := f.Verify(t.Context(), nil); err != nil {
+			t.Errorf("%s: %v", v.name, err)
+		}
+		_ = f.Close()
+	}
+	if total < 100 {
+		t.Errorf("only %d contexts ended", total)
+	}
+	t.Logf("%d contexts ended", total)
+}

@@ -259,9 +259,11 @@ func (d *DB) dropAppender(table string) error {
 // Tx runs fn in one transaction: committed when fn returns nil, otherwise
 // undone. A commit that fails leaves the outcome to the caller's own check.
 func (d *DB) Tx(ctx context.Context, fn func() error) error {
-	if err := d.Exec(ctx, "BEGIN TRANSACTION"); err != nil {
+	if err := ctx.Err(); err != nil {
 		return err
 	}
+	// A beginning that is cancelled half way may have begun: it is short, and what
+	// is left open would stand in the way of every later call.
 	d.inTx = true
 	defer func() {
 		if d.inTx { // a panic or an error on the way
@@ -271,6 +273,9 @@ func (d *DB) Tx(ctx context.Context, fn func() error) error {
 			}
 		}
 	}()
+	if err := d.Exec(context.WithoutCancel(ctx), "BEGIN TRANSACTION"); err != nil {
+		return err
+	}
 	if err := fn(); err != nil {
 		return err
 	}
