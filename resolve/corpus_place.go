@@ -21,9 +21,9 @@ type placed struct {
 	columns []int // that weigh tokens
 }
 
-// placedMost is how many candidates are kept read between matches: some 2 KB
+// placedMost is how many candidates are kept read between matches: some 1 KB
 // each.
-const placedMost = 1 << 16
+const placedMost = 1 << 17
 
 func (x *placed) reset(p *plan) error {
 	s, err := newStore(p.withoutKeys())

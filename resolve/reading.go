@@ -36,7 +36,9 @@ func (s *store) ref(col int, rec *canon.Object) int32 {
 	if stripped != "" || c.spec.stripType == "" && !c.spec.stripQualifier {
 		ref = s.read(col, v, stripped)
 	}
-	c.index[key] = ref
+	if c.index != nil {
+		c.index[key] = ref
+	}
 	return ref
 }
 

@@ -138,7 +138,6 @@ func (s *store) stayOpen() {
 	for i := range s.cols {
 		c := &s.cols[i]
 		c.toks, c.phrases, c.keys, c.codes = s.toks, s.phrases, s.keys, s.codes
-		c.index = make(map[string]int32)
 	}
 }
 
