@@ -10,20 +10,12 @@ import (
 	"github.com/arche-ledger/arche/internal/canon"
 )
 
-// result writes the surfaced pairs out with evidence and ids.
-func (r *run) result(ctx context.Context, pairs []surfaced) (*Result, error) {
-	res := r.head()
-	var err error
-	res.Edges, err = r.edges(ctx, res.Pins, pairs)
-	if err != nil {
-		return nil, err
-	}
-	return res, nil
-}
-
 // head is the result without its edges.
 func (r *run) head() *Result {
-	res := &Result{Pins: r.pins(), Blocking: r.blocking(), Warnings: r.warnings(), IgnoredFields: r.ignoredFields()}
+	res := &Result{Pins: r.pinned, Blocking: r.blocking(), Warnings: r.warnings(), IgnoredFields: sortedKeys(r.ignored)}
+	if r.plan.entity == "" {
+		res.IgnoredFields = nil
+	}
 	if r.req.Backend == "" {
 		res.Backend = r.backend(len(r.req.A) + len(r.req.B))
 	}
@@ -61,25 +53,27 @@ func (r *run) write(pins *canon.Object, pairs []surfaced, out []Edge) error {
 		return err
 	}
 	for n, p := range pairs {
-		if out[n], err = r.edge(w, seal, p); err != nil {
+		v, err := w.judge(p.i, p.j, r.req.Threshold)
+		if err != nil {
+			return err
+		}
+		out[n] = v.edge(r.idA(p.i), r.idB(p.j), p)
+		if out[n].DecisionID, err = seal.id(&out[n]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (r *run) edge(w *scorer, seal *sealer, p surfaced) (Edge, error) {
-	v, err := w.judge(p.i, p.j, r.req.Threshold)
-	if err != nil {
-		return Edge{}, err
-	}
-	list := r.req.B
+// idA is the id of a record of A.
+func (r *run) idA(i int32) any { return recordID(r.req.A[i], r.req.IDField, int(i)) }
+
+// idB is the id of a record of B, which is A when a list is compared with itself.
+func (r *run) idB(j int32) any {
 	if r.req.Dedupe {
-		list = r.req.A
+		return recordID(r.req.A[j], r.req.IDField, int(j))
 	}
-	e := v.edge(recordID(r.req.A[p.i], r.req.IDField, int(p.i)), recordID(list[p.j], r.req.IDField, int(p.j)), p)
-	e.DecisionID, err = seal.id(&e)
-	return e, err
+	return recordID(r.req.B[j], r.req.IDField, int(j))
 }
 
 // edge rounds a verdict; the id is still to be computed.
@@ -246,16 +240,62 @@ var recipes = map[string]string{
 // warnings names lists whose ids are not unique.
 func (r *run) warnings() []string {
 	var out []string
-	lists := []struct {
-		name string
-		list []*canon.Object
-	}{{"list_a", r.req.A}, {"list_b", r.req.B}}
-	for _, l := range lists {
-		if n := repeatedIDs(l.list, r.req.IDField); n > 0 {
-			out = append(out, repeatWarning(l.name, n, r.req.IDField))
+	for n, name := range [...]string{"list_a", "list_b"} {
+		if r.repeated[n] > 0 {
+			out = append(out, repeatWarning(name, r.repeated[n], r.req.IDField))
 		}
 	}
 	return out
+}
+
+// survey looks through the records for what the answer says about the lists: a
+// task for each list.
+func (r *run) survey() []func() error {
+	r.ignored = make(map[string]bool)
+	var tasks []func() error
+	for n, list := range [2][]*canon.Object{r.req.A, r.req.B} {
+		tasks = append(tasks, func() error {
+			r.repeated[n] = repeatedIDs(list, r.req.IDField)
+			fields := fieldsOf(list)
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			r.ignore(fields)
+			return nil
+		})
+	}
+	return tasks
+}
+
+// ignore notes fields that no comparator of the pack reads.
+func (r *run) ignore(fields map[string]bool) {
+	read := r.plan.reads()
+	read[r.req.IDField] = true
+	for f := range fields {
+		if !read[f] {
+			r.ignored[f] = true
+		}
+	}
+}
+
+// fieldsOf is the set of the fields that records have. Most have the fields of
+// the one before.
+func fieldsOf(list []*canon.Object) map[string]bool {
+	fields := make(map[string]bool)
+	var before []string
+	for _, rec := range list {
+		n := 0
+		for k := range rec.All() {
+			if n >= len(before) {
+				before = append(before, k)
+				fields[k] = true
+			} else if before[n] != k {
+				before[n] = k
+				fields[k] = true
+			}
+			n++
+		}
+	}
+	return fields
 }
 
 func repeatWarning(list string, n int, field string) string {
@@ -263,37 +303,21 @@ func repeatWarning(list string, n int, field string) string {
 }
 
 func repeatedIDs(list []*canon.Object, field string) int {
-	seen := make(map[string]struct{}, len(list))
-	n := 0
+	var texts textIndex
+	texts.room(len(list))
+	others := make(map[string]struct{})
 	for i, rec := range list {
-		id := recordID(rec, field, i)
-		key := canon.Repr(id)
-		if _, ok := seen[key]; ok {
-			n++
+		id, ok := recordID(rec, field, i).(string)
+		if !ok {
+			others[canon.Repr(recordID(rec, field, i))] = struct{}{}
+			continue
 		}
-		seen[key] = struct{}{}
-	}
-	return n
-}
-
-// ignoredFields names fields that no comparator of the pack reads.
-func (r *run) ignoredFields() []string {
-	if r.plan.entity == "" {
-		return nil
-	}
-	read := r.plan.reads()
-	read[r.req.IDField] = true
-	ignored := make(map[string]bool)
-	for _, list := range [2][]*canon.Object{r.req.A, r.req.B} {
-		for _, rec := range list {
-			for k := range rec.All() {
-				if !read[k] {
-					ignored[k] = true
-				}
-			}
+		hash := textHash(id)
+		if _, found := texts.findBy(hash, func(row int32) bool { return recordID(list[row], field, int(row)) == any(id) }); !found {
+			texts.add(int32(i), hash)
 		}
 	}
-	return sortedKeys(ignored)
+	return len(list) - texts.n - len(others)
 }
 
 func sortedKeys(set map[string]bool) []string { return slices.Sorted(maps.Keys(set)) }

@@ -22,6 +22,7 @@ func (s *store) keyed(sd *side) (*keyed, error) {
 	p := s.plan
 	k := &keyed{n: sd.n, points: sd.points[p.blockPoints]}
 	k.tokens.ends = make([]uint32, 0, sd.n)
+	k.tokens.ids = make([]int32, 0, 3*min(sd.n, 1<<13))
 	k.ids.ends = make([]uint32, 0, sd.n)
 	for row := range sd.n {
 		words, ids := s.rowKeys(sd, row)
@@ -113,11 +114,20 @@ func newBlocker(ctx context.Context, a, b *keyed, words, ids int, dedupe, boundI
 		k.markFullIDs(ids)
 	}
 	k.pairUp()
+	k.countA = nil
+	if a != b {
+		b.tokens, b.ids = spans{}, spans{} // rows by key stand for them
+	}
 	var err error
 	if k.cells, err = newCells(ctx, a, b); err != nil {
 		return nil, err
 	}
 	return k, ctx.Err()
+}
+
+// release lets go of all but what the answer says.
+func (k *blocker) release() {
+	*k = blocker{a: &keyed{n: k.a.n, coordless: k.a.coordless}, b: &keyed{n: k.b.n, coordless: k.b.coordless}, overFull: k.overFull}
 }
 
 // invert turns lists of keys by row into lists of rows by key.

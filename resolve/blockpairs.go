@@ -2,6 +2,7 @@ package resolve
 
 import (
 	"context"
+	"iter"
 	"math"
 	"slices"
 	"sync/atomic"
@@ -29,6 +30,7 @@ type pairJoin struct {
 	heldA, heldB spans // by row: its common words, ascending
 	rowsA, rowsB spans // rows by common word
 	room         int64
+	remember     int   // see heldWords
 	held         int64 // the most that a pass laid out
 	passes       int
 }
@@ -39,7 +41,7 @@ func (k *blocker) pairUp() {
 	if words == 0 {
 		return
 	}
-	j := &pairJoin{heldA: k.held(k.a), room: pairRoom}
+	j := &pairJoin{heldA: k.held(k.a), room: pairRoom, remember: mostHeld}
 	j.rowsA = invert(&j.heldA, k.a.n, words)
 	j.heldB, j.rowsB = j.heldA, j.rowsA
 	if k.b != k.a {
@@ -83,10 +85,18 @@ func (k *blocker) loadPairs(ctx context.Context, from, width int) (to int, err e
 		}
 		if x != nil {
 			k.pairs, k.overFull.wordPairs = x, full
+			if to == k.a.n {
+				k.join.release()
+			}
 			return to, nil
 		}
 		to = from + (to-from+1)/2
 	}
+}
+
+// release lets go of the lists, after the last pass.
+func (j *pairJoin) release() {
+	j.heldA, j.heldB, j.rowsA, j.rowsB = spans{}, spans{}, spans{}, spans{}
 }
 
 // keptPair is a row of A and the number of a word pair that it shares with few
@@ -151,36 +161,19 @@ type pairCounter struct {
 	number         []int32 // by the second word: 1 + its pair's number in the part, 0 for none
 	next           []uint32
 	seen           []int32
+	listA, listB   heldWords
 }
 
 func newPairCounter(j *pairJoin, from, to int32, words int) *pairCounter {
 	return &pairCounter{j: j, from: from, to: to, inA: make([]int32, words), inB: make([]int32, words),
-		here: make([]int32, words), number: make([]int32, words), next: make([]uint32, words)}
+		here: make([]int32, words), number: make([]int32, words), next: make([]uint32, words),
+		listA: heldWords{most: j.remember}, listB: heldWords{most: j.remember}}
 }
 
 // word adds the pairs whose first word is w, and returns how much room they
 // take. It adds none when that is more than there is.
 func (c *pairCounter) word(w int32, part *pairPart, room int64) int64 {
-	j := c.j
-	rowsA, rowsB := j.rowsA.at(w), j.rowsB.at(w)
-	for _, row := range rowsA {
-		in := int32(0)
-		if row >= c.from && row < c.to {
-			in = 1
-		}
-		for _, v := range after(j.heldA.at(row), w) {
-			if c.inA[v] == 0 {
-				c.seen = append(c.seen, v)
-			}
-			c.inA[v]++
-			c.here[v] += in
-		}
-	}
-	for _, row := range rowsB {
-		for _, v := range after(j.heldB.at(row), w) {
-			c.inB[v]++
-		}
-	}
+	c.count(w)
 	need := int64(0)
 	for _, v := range c.seen {
 		switch {
@@ -194,22 +187,45 @@ func (c *pairCounter) word(w int32, part *pairPart, room int64) int64 {
 		}
 	}
 	if need > 0 && need <= room {
-		c.keep(w, part, rowsA, rowsB)
-	}
-	for _, row := range rowsB {
-		for _, v := range after(j.heldB.at(row), w) {
-			c.inB[v] = 0
-		}
+		c.keep(w, part)
 	}
 	for _, v := range c.seen {
-		c.inA[v], c.here[v], c.number[v] = 0, 0, 0
+		c.inA[v], c.inB[v], c.here[v], c.number[v] = 0, 0, 0, 0
 	}
 	c.seen = c.seen[:0]
 	return need
 }
 
+// count counts the rows that hold w and each word after it.
+func (c *pairCounter) count(w int32) {
+	j := c.j
+	c.listA.start()
+	for _, row := range j.rowsA.at(w) {
+		in := row >= c.from && row < c.to
+		for _, v := range after(j.heldA.at(row), w) {
+			if c.inA[v] == 0 {
+				c.seen = append(c.seen, v)
+			}
+			c.inA[v]++
+			if in {
+				c.here[v]++
+				c.listA.add(row, v)
+			}
+		}
+	}
+	c.listB.start()
+	for _, row := range j.rowsB.at(w) {
+		for _, v := range after(j.heldB.at(row), w) {
+			if c.inA[v] > 0 {
+				c.inB[v]++
+				c.listB.add(row, v)
+			}
+		}
+	}
+}
+
 // keep writes out the pairs of w that rows in the range have.
-func (c *pairCounter) keep(w int32, part *pairPart, rowsA, rowsB []int32) {
+func (c *pairCounter) keep(w int32, part *pairPart) {
 	j := c.j
 	at := uint32(len(part.rows.ids))
 	for _, v := range c.seen {
@@ -222,22 +238,61 @@ func (c *pairCounter) keep(w int32, part *pairPart, rowsA, rowsB []int32) {
 		c.number[v] = int32(len(part.rows.ends))
 	}
 	part.rows.ids = slices.Grow(part.rows.ids, int(at)-len(part.rows.ids))[:at]
-	for _, row := range rowsB {
-		for _, v := range after(j.heldB.at(row), w) {
-			if c.number[v] > 0 {
-				part.rows.ids[c.next[v]] = row
-				c.next[v]++
-			}
+	for e := range c.listB.all(&j.heldB, j.rowsB.at(w), w) {
+		if c.number[e.word] > 0 {
+			part.rows.ids[c.next[e.word]] = e.row
+			c.next[e.word]++
 		}
 	}
+	rowsA := j.rowsA.at(w)
 	first, _ := slices.BinarySearch(rowsA, c.from)
-	for _, row := range rowsA[first:] {
-		if row >= c.to {
-			break
+	end, _ := slices.BinarySearch(rowsA, c.to)
+	for e := range c.listA.all(&j.heldA, rowsA[first:end], w) {
+		if n := c.number[e.word]; n > 0 {
+			part.kept = append(part.kept, keptPair{e.row, n - 1})
 		}
-		for _, v := range after(j.heldA.at(row), w) {
-			if n := c.number[v]; n > 0 {
-				part.kept = append(part.kept, keptPair{row, n - 1})
+	}
+}
+
+// heldWords remembers what rows hold beside a word, unless that is very much:
+// then rows are looked at again.
+type heldWords struct {
+	list []heldWord
+	most int
+	full bool
+}
+
+type heldWord struct{ row, word int32 }
+
+// mostHeld is how much is remembered, 8 MB.
+const mostHeld = 1 << 20
+
+func (h *heldWords) start() { h.list, h.full = h.list[:0], false }
+
+func (h *heldWords) add(row, word int32) {
+	if len(h.list) < h.most {
+		h.list = append(h.list, heldWord{row, word})
+	} else {
+		h.full = true
+	}
+}
+
+// all goes through what the rows hold after w, in their order.
+func (h *heldWords) all(held *spans, rows []int32, w int32) iter.Seq[heldWord] {
+	return func(yield func(heldWord) bool) {
+		if !h.full {
+			for _, e := range h.list {
+				if !yield(e) {
+					return
+				}
+			}
+			return
+		}
+		for _, row := range rows {
+			for _, v := range after(held.at(row), w) {
+				if !yield(heldWord{row, v}) {
+					return
+				}
 			}
 		}
 	}

@@ -93,7 +93,7 @@ func TestPassesFindTheSame(t *testing.T) {
 		room := rapid.SampledFrom([]int64{1, 300, 2000, pairRoom}).Draw(t, "room")
 		k := blockerOf(t.Context(), t, a, b, words, dedupe)
 		if k.join != nil {
-			k.join.room = room
+			k.join.room, k.join.remember = room, rapid.SampledFrom([]int{0, 20, mostHeld}).Draw(t, "remembered")
 		}
 		full := -1
 		for from := 0; from < len(a); {

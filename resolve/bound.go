@@ -3,6 +3,7 @@ package resolve
 import (
 	"math"
 	"math/bits"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/arche-ledger/arche/internal/text"
@@ -23,18 +24,22 @@ const (
 	evenBytes   = 0x00ff00ff00ff00ff
 )
 
-// classOf maps a character to one of 32 classes; letters have one each.
-func classOf(c byte) int {
-	switch {
-	case c >= 'a' && c <= 'z':
-		return int(c - 'a')
-	case c >= '0' && c <= '9':
-		return 26 + int(c-'0')%4
-	case c == ' ':
-		return 30
+// classes maps characters to one of 32 classes; letters have one each.
+var classes = func() (of [utf8.RuneSelf]uint8) {
+	for c := range of {
+		switch {
+		case c >= 'a' && c <= 'z':
+			of[c] = uint8(c - 'a')
+		case c >= '0' && c <= '9':
+			of[c] = uint8(26 + (c-'0')%4)
+		case c == ' ':
+			of[c] = 30
+		default:
+			of[c] = 31
+		}
 	}
-	return 31
-}
+	return of
+}()
 
 func bagOf(p *text.Prepared) bag {
 	s := p.Text()
@@ -45,15 +50,16 @@ func bagOf(p *text.Prepared) bag {
 	b := bag{letters: uint16(len(s)), usable: true}
 	words, spaces := 0, 0
 	for i := range len(s) {
-		if s[i] == ' ' {
+		c := s[i]
+		if c == ' ' {
 			spaces++
 		} else if i == 0 || s[i-1] == ' ' {
 			words++
 		}
-		if s[i] >= utf8.RuneSelf {
+		if c >= utf8.RuneSelf {
 			return bag{}
 		}
-		k := classOf(s[i])
+		k := classes[c] % 32
 		if counts[k]++; counts[k] > mostInClass {
 			return bag{}
 		}
@@ -138,11 +144,8 @@ func (w *scorer) sharesBelow(x float64) bool {
 	}
 	shared := 0.0
 	for n, id := range w.wordsA {
-		for _, other := range summary[summaryWords:] {
-			if id == other {
-				shared += w.rareA[n]
-				break
-			}
+		if slices.Contains(summary[summaryWords:], id) {
+			shared += w.rareA[n]
 		}
 	}
 	all := w.weighA + float64(math.Float32frombits(uint32(summary[summaryWeight]))) - shared
@@ -189,6 +192,9 @@ func (w *nameWords) mayEquate(col *column, ra, rb int32) bool {
 func (s *store) findBounds() {
 	for i := range s.cols {
 		c := &s.cols[i]
+		if c.spec.lexicon {
+			c.sketch = slices.Grow(c.sketch, len(c.formAt)-len(c.sketch))
+		}
 		for ref := len(c.bags); c.spec.norm && ref < len(c.norms); ref++ {
 			c.bags = append(c.bags, bagOf(&c.norms[ref]))
 		}

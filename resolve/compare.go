@@ -5,6 +5,7 @@ import (
 	"context"
 	"runtime"
 	"slices"
+	"sort"
 	"sync"
 	"sync/atomic"
 
@@ -29,11 +30,17 @@ type run struct {
 	floor   float64
 	blocker *blocker // nil when every pair is scored
 
-	mu      sync.Mutex // guards what follows, which workers add up
-	pairs   int64
-	found   found
-	skipped int64
-	done    int64
+	pinned  *canon.Object // what decides the answer beside the records
+	written bool          // edges are written out as their pairs surface
+
+	mu       sync.Mutex // guards what follows, which workers add up
+	repeated [2]int     // records whose id another one of the list has
+	ignored  map[string]bool
+	badEdge  error
+	pairs    int64
+	found    found
+	skipped  int64
+	done     int64
 }
 
 // Compare scores the candidate pairs of two lists and returns those at or above
@@ -46,11 +53,18 @@ func Compare(ctx context.Context, req Request) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	pairs, err := r.score(ctx)
+	r.written = true
+	chunks, err := r.score(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return r.result(ctx, pairs)
+	if r.badEdge != nil {
+		return nil, r.badEdge
+	}
+	res := r.head()
+	r.store, r.a, r.b = nil, nil, nil // large
+	res.Edges = r.inOrder(chunks)
+	return res, nil
 }
 
 // Stream is Compare for results too large to hold: yield gets the edges in
@@ -64,10 +78,12 @@ func Stream(ctx context.Context, req Request, yield func(*Edge) error) (*Result,
 	if err != nil {
 		return nil, err
 	}
-	pairs, err := r.score(ctx)
+	chunks, err := r.score(ctx)
 	if err != nil {
 		return nil, err
 	}
+	pairs := slices.Concat(chunksOf(chunks)...)
+	sortSurfaced(pairs)
 	const window = 8192
 	res := r.head()
 	for from := 0; from < len(pairs); from += window {
@@ -195,13 +211,15 @@ func (r *run) read(ctx context.Context) error {
 			}
 		}
 	}
-	if err := r.store.addAll(ctx, sides[:len(lists)], lists); err != nil {
+	if err := r.store.addAll(ctx, sides[:len(lists)], lists, r.survey()...); err != nil {
 		return err
 	}
 	r.a, r.b = sides[0], sides[len(lists)-1]
 	if err := r.store.seal(sides[:len(lists)]...); err != nil {
 		return err
 	}
+	r.pinned = r.pins()
+	r.store.forgetCounts()
 	if r.block != BlockUnion {
 		return nil
 	}
@@ -215,6 +233,7 @@ func (r *run) read(ctx context.Context) error {
 			return err
 		}
 	}
+	r.store.forgetKeys()
 	r.blocker, err = newBlocker(ctx, a, b, len(r.store.toks.text), len(r.store.keys.text), r.req.Dedupe, r.plan.v2)
 	if err != nil {
 		return err
@@ -225,12 +244,25 @@ func (r *run) read(ctx context.Context) error {
 // chunkRows is how many rows of A a worker takes at a time.
 const chunkRows = 32
 
+// chunk is what surfaced among the candidates of a few rows of A, in the order of
+// the rows of both lists; edges has as many entries, or none.
+type chunk struct {
+	pairs []surfaced
+	edges []written
+}
+
+// written is a surfaced pair written out, without the ids of its records.
+type written struct {
+	judged
+	id string
+}
+
 // score screens every candidate pair on all processors. What it returns does
 // not depend on how many there are: workers keep the pairs of each chunk of rows
 // apart.
-func (r *run) score(ctx context.Context) ([]surfaced, error) {
+func (r *run) score(ctx context.Context) ([]chunk, error) {
 	rows := len(r.req.A)
-	var chunks [][]surfaced
+	var chunks []chunk
 	for from, width := 0, rows; from < rows; {
 		to := rows
 		if r.blocker != nil {
@@ -246,18 +278,22 @@ func (r *run) score(ctx context.Context) ([]surfaced, error) {
 		chunks = append(chunks, some...)
 		from, width = to, to-from
 	}
-	all := slices.Concat(chunks...)
-	sortSurfaced(all)
-	return all, nil
+	if r.blocker != nil {
+		r.blocker.release()
+	}
+	return chunks, nil
 }
 
 // scoreRange screens the candidates of a range of rows of A, chunk by chunk.
-func (r *run) scoreRange(ctx context.Context, from, to int) ([][]surfaced, error) {
-	chunks := make([][]surfaced, (to-from+chunkRows-1)/chunkRows)
+func (r *run) scoreRange(ctx context.Context, from, to int) ([]chunk, error) {
+	chunks := make([]chunk, (to-from+chunkRows-1)/chunkRows)
 	errs := make([]error, len(chunks))
 	var next atomic.Int64
 	work := func() error {
-		w := newWorker(r)
+		w, err := newWorker(r)
+		if err != nil {
+			return err
+		}
 		defer w.report()
 		for {
 			c := int(next.Add(1)) - 1
@@ -266,7 +302,7 @@ func (r *run) scoreRange(ctx context.Context, from, to int) ([][]surfaced, error
 			}
 			first := from + c*chunkRows
 			end := min(to, first+chunkRows)
-			chunks[c], errs[c] = w.rows(ctx, first, end)
+			errs[c] = w.rows(ctx, first, end, &chunks[c])
 			if errs[c] != nil {
 				// Chunks before this one are taken and run to their end,
 				// so the first error is the same whoever meets it.
@@ -292,6 +328,44 @@ func (r *run) scoreRange(ctx context.Context, from, to int) ([][]surfaced, error
 	return chunks, nil
 }
 
+func chunksOf(chunks []chunk) [][]surfaced {
+	out := make([][]surfaced, len(chunks))
+	for i := range chunks {
+		out[i] = chunks[i].pairs
+	}
+	return out
+}
+
+// inOrder gives the edges of all chunks by rounded score, keeping their order
+// otherwise.
+func (r *run) inOrder(chunks []chunk) []Edge {
+	type place struct {
+		score     float64
+		chunk, at int32
+	}
+	n := 0
+	for i := range chunks {
+		n += len(chunks[i].pairs)
+	}
+	places := make([]place, 0, n)
+	for c := range chunks {
+		for at := range chunks[c].pairs {
+			places = append(places, place{chunks[c].pairs[at].score, int32(c), int32(at)})
+		}
+	}
+	slices.SortFunc(places, func(x, y place) int {
+		return cmp.Or(cmp.Compare(y.score, x.score), cmp.Compare(x.chunk, y.chunk), cmp.Compare(x.at, y.at))
+	})
+	edges := make([]Edge, n)
+	for to, p := range places {
+		from := &chunks[p.chunk]
+		pair, e := from.pairs[p.at], &from.edges[p.at]
+		edges[to] = e.edge(r.idA(pair.i), r.idB(pair.j), pair)
+		edges[to].DecisionID = e.id
+	}
+	return edges
+}
+
 // sortSurfaced orders pairs by rounded score, keeping their order otherwise.
 func sortSurfaced(all []surfaced) {
 	slices.SortStableFunc(all, func(x, y surfaced) int { return cmp.Compare(y.score, x.score) })
@@ -301,6 +375,7 @@ func sortSurfaced(all []surfaced) {
 type worker struct {
 	r       *run
 	scorer  *scorer
+	seal    *sealer // nil when edges are not written out here
 	seek    *seeker
 	every   []int32 // all rows of B, when nothing is blocked
 	pairs   int64
@@ -308,27 +383,36 @@ type worker struct {
 	exact   bool
 	inOrder bool // pairs of a row are screened in order, because one can be an error
 	touched int32
+	badEdge error
+	found   chunk // of the rows being scored
 }
 
-func newWorker(r *run) *worker {
+func newWorker(r *run) (*worker, error) {
 	w := &worker{r: r, scorer: newScorer(r.store, r.a, r.b, r.floor)}
+	if r.written {
+		var err error
+		if w.seal, err = newSealer(r.pinned); err != nil {
+			return nil, err
+		}
+	}
 	if r.blocker != nil {
 		w.seek, w.inOrder = newSeeker(r.blocker), r.plan.mayFail()
 		w.exact = r.blocker.overFull.pairs > 0 && r.blocker.overFull.pairs <= exactBelow
-		return w
+		return w, nil
 	}
 	w.every = make([]int32, r.b.n)
 	for j := range w.every {
 		w.every[j] = int32(j)
 	}
-	return w
+	return w, nil
 }
 
-// rows scores rows from up to to, and returns what surfaced in order.
-func (w *worker) rows(ctx context.Context, from, to int) ([]surfaced, error) {
-	var out []surfaced
+// rows scores rows from up to to, and adds what surfaced in order.
+func (w *worker) rows(ctx context.Context, from, to int, into *chunk) error {
+	out := &w.found
+	out.pairs, out.edges = out.pairs[:0], out.edges[:0]
 	for i := int32(from); i < int32(to); i++ {
-		first := len(out)
+		first := len(out.pairs)
 		list := w.candidates(i)
 		w.pairs += int64(len(list))
 		w.scorer.from(i)
@@ -336,25 +420,66 @@ func (w *worker) rows(ctx context.Context, from, to int) ([]surfaced, error) {
 			if n%touchRows == 0 {
 				w.touched += w.r.b.touch(list[n:min(len(list), n+touchRows)])
 				if n%ctxRows == 0 && ctx.Err() != nil {
-					return nil, ctx.Err()
+					return ctx.Err()
 				}
 			}
 			score, ok, err := w.scorer.with(i, j)
 			if err != nil {
-				return nil, err
+				return err
 			}
 			if ok {
-				out = append(out, surfaced{i, j, round(score, 4)})
+				out.pairs = append(out.pairs, surfaced{i, j, round(score, 4)})
+				if w.seal != nil {
+					out.edges = append(out.edges, w.write(out.pairs[len(out.pairs)-1]))
+				}
 			}
 		}
 		if w.seek != nil {
-			slices.SortFunc(out[first:], func(x, y surfaced) int { return cmp.Compare(x.j, y.j) })
+			out.sortFrom(first)
 		}
 		if w.exact {
 			w.skipped += w.seek.skipped(i)
 		}
 	}
-	return out, nil
+	into.pairs, into.edges = slices.Clone(out.pairs), slices.Clone(out.edges)
+	return nil
+}
+
+// sortFrom orders what surfaced for one row of A by the row of B.
+func (c *chunk) sortFrom(first int) {
+	if len(c.pairs)-first < 2 {
+		return
+	}
+	last := chunk{pairs: c.pairs[first:]}
+	if len(c.edges) > 0 {
+		last.edges = c.edges[first:]
+	}
+	sort.Sort(&last)
+}
+
+func (c *chunk) Len() int           { return len(c.pairs) }
+func (c *chunk) Less(x, y int) bool { return c.pairs[x].j < c.pairs[y].j }
+
+func (c *chunk) Swap(x, y int) {
+	c.pairs[x], c.pairs[y] = c.pairs[y], c.pairs[x]
+	if len(c.edges) > 0 {
+		c.edges[x], c.edges[y] = c.edges[y], c.edges[x]
+	}
+}
+
+// write writes out the edge of the pair that was just screened. An error waits:
+// one that comes up in scoring, in whatever row, goes first.
+func (w *worker) write(p surfaced) written {
+	if w.badEdge != nil {
+		return written{}
+	}
+	var e written
+	if e.judged, w.badEdge = w.scorer.settle(p.i, p.j, w.r.req.Threshold); w.badEdge != nil {
+		return written{}
+	}
+	edge := e.edge(w.r.idA(p.i), w.r.idB(p.j), p)
+	e.id, w.badEdge = w.seal.id(&edge)
+	return e
 }
 
 func (w *worker) candidates(i int32) []int32 {
@@ -377,6 +502,9 @@ func (w *worker) report() {
 	defer w.r.mu.Unlock()
 	w.r.pairs += w.pairs
 	w.r.skipped += w.skipped
+	if w.r.badEdge == nil {
+		w.r.badEdge = w.badEdge
+	}
 	if w.seek != nil {
 		w.r.found.h3 += w.seek.found.h3
 		w.r.found.token += w.seek.found.token

@@ -24,7 +24,27 @@ func (w *scorer) judge(i, j int32, threshold float64) (judged, error) {
 	if err := w.all(i, j); err != nil {
 		return judged{}, err
 	}
-	v := verdict{w: w, i: i, j: j, evidence: canon.NewObject()}
+	return w.verdict(i, j, threshold), nil
+}
+
+// settle is judge for the pair that was just screened and surfaced.
+func (w *scorer) settle(i, j int32, threshold float64) (judged, error) {
+	for _, c := range w.p.unscreened {
+		if !w.prunes {
+			break // everything was computed
+		}
+		s, err := w.similarity(c, i, j)
+		if err != nil {
+			return judged{}, err
+		}
+		w.sims[c] = s
+	}
+	return w.verdict(i, j, threshold), nil
+}
+
+// verdict is what the similarities of a pair say together.
+func (w *scorer) verdict(i, j int32, threshold float64) judged {
+	v := verdict{w: w, i: i, j: j, evidence: w.evidence[:0]}
 	for c, s := range w.sims {
 		if !math.IsNaN(s) {
 			v.weigh(c, s)
@@ -35,27 +55,28 @@ func (w *scorer) judge(i, j int32, threshold float64) (judged, error) {
 	}
 	if v.formConflict {
 		if v.idAgrees {
-			v.evidence.Set("legal_form_conflict_yielded", canon.Float(1))
+			v.note("legal_form_conflict_yielded", canon.Float(1))
 		} else {
 			v.conflict = true
 		}
 	}
+	w.evidence = v.evidence
 	score, ok := w.total()
 	if !ok {
-		return judged{}, nil
+		return judged{}
 	}
-	out := judged{score: score, decision: decisionReview, evidence: v.evidence, distinctive: v.distinctive}
+	out := judged{score: score, decision: decisionReview, evidence: canon.NewObject(v.evidence...), distinctive: v.distinctive}
 	if score >= threshold && v.distinctive >= DistinctiveFloor && !v.conflict {
 		out.decision = decisionMatch
 	}
-	return out, nil
+	return out
 }
 
 // verdict gathers evidence over the comparators of one pair.
 type verdict struct {
 	w            *scorer
 	i, j         int32
-	evidence     *canon.Object
+	evidence     []canon.Member
 	conflict     bool
 	formConflict bool
 	idAgrees     bool
@@ -63,14 +84,46 @@ type verdict struct {
 }
 
 func (v *verdict) set(key string, f float64, decimals int) {
-	v.evidence.Set(key, canon.Float(round(f, decimals)))
+	v.note(key, evidenceOf(round(f, decimals)))
+}
+
+// note puts evidence under a key: in place when the key is there.
+func (v *verdict) note(key string, value any) {
+	for i := range v.evidence {
+		if v.evidence[i].Key == key {
+			v.evidence[i].Value = value
+			return
+		}
+	}
+	v.evidence = append(v.evidence, canon.Member{Key: key, Value: value})
+}
+
+func (v *verdict) has(key string) bool {
+	return slices.ContainsFunc(v.evidence, func(m canon.Member) bool { return m.Key == key })
+}
+
+// thousandths are similarities as evidence: most edges share the same few.
+var thousandths = func() (list [1001]any) {
+	for i := range list {
+		list[i] = canon.Float(float64(i) / 1000)
+	}
+	return list
+}()
+
+func evidenceOf(f float64) any {
+	if f > 0 && f <= 1 {
+		if shared := thousandths[int(f*1000+0.5)]; shared == any(canon.Float(f)) {
+			return shared
+		}
+	}
+	return canon.Float(f)
 }
 
 // weigh notes what one comparator's similarity says.
 func (v *verdict) weigh(c int, s float64) {
 	cmp := &v.w.p.comps[c]
 	key := cmp.label
-	if v.evidence.Has(key) {
+	if v.has(key) {
 		key += "_" + cmp.kind.String()
 	}
 	v.set(key, s, 3)
@@ -162,7 +215,7 @@ func (v *verdict) phrase(col *column, a, b int32) {
 	}
 	sets := s.ruleSets(col)
 	if d > s.toks.rarestShared(sets.at(a), sets.at(b)) {
-		v.evidence.Set("name_phrase", s.phrases.text[id])
+		v.note("name_phrase", s.phrases.text[id])
 		v.set("name_phrase_rarity", d, 3)
 	}
 }
@@ -171,6 +224,7 @@ func (v *verdict) phrase(col *column, a, b int32) {
 type sealer struct {
 	pins []byte
 	buf  []byte
+	text []byte
 	keys []string
 }
 
@@ -211,11 +265,23 @@ func (s *sealer) id(e *Edge) (string, error) {
 	b = append(b, '}')
 	s.buf = b
 	sum := sha256.Sum256(b)
-	return "xwd:sha256:" + hex.EncodeToString(sum[:]), nil
+	text := append(s.text[:0], "xwd:sha256:"...)
+	s.text = hex.AppendEncode(text, sum[:])
+	return string(s.text), nil
 }
 
+// appendFixed writes a number with four decimals, as a text.
 func appendFixed(b []byte, f float64) []byte {
 	b = append(b, '"')
+	const most = 1e6
+	if f >= 0 && f < most && !math.Signbit(f) {
+		// Nearly all numbers here were rounded, so their digits are known.
+		if n := uint64(f*10000 + 0.5); float64(n)/10000 == f {
+			b = strconv.AppendUint(b, n/10000, 10)
+			n %= 10000
+			return append(b, '.', byte('0'+n/1000), byte('0'+n/100%10), byte('0'+n/10%10), byte('0'+n%10), '"')
+		}
+	}
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		b = append(b, canon.FixedText(f, 4)...)
 	} else {

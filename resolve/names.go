@@ -23,8 +23,13 @@ func (g groupSet) has(i int16) bool { return g[i>>6]&(1<<(i&63)) != 0 }
 
 // spellings is the table of equivalent name spellings.
 type spellings struct {
-	key    map[string]int16    // the group a spelling leads to
-	member map[string]groupSet // the groups a spelling stands in
+	of map[string]spelling
+}
+
+// spelling is what is known of a word that stands in the table.
+type spelling struct {
+	key    int16    // the group it leads to, -1 none
+	member groupSet // the groups it stands in
 }
 
 var nameSpellings = sync.OnceValues(func() (*spellings, error) {
@@ -32,16 +37,24 @@ var nameSpellings = sync.OnceValues(func() (*spellings, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &spellings{key: make(map[string]int16), member: make(map[string]groupSet)}
+	s := &spellings{of: make(map[string]spelling)}
+	word := func(w string) spelling {
+		if e, ok := s.of[w]; ok {
+			return e
+		}
+		return spelling{key: -1}
+	}
 	for i, group := range t.Groups {
 		for _, w := range group {
-			m := s.member[w]
-			m[i>>6] |= 1 << (i & 63)
-			s.member[w] = m
+			e := word(w)
+			e.member[i>>6] |= 1 << (i & 63)
+			s.of[w] = e
 		}
 	}
 	for w, g := range t.Key {
-		s.key[w] = int16(g)
+		e := word(w)
+		e.key = int16(g)
+		s.of[w] = e
 	}
 	return s, nil
 })
@@ -68,12 +81,11 @@ func (w *nameWords) extend() {
 	w.group, w.member = slices.Grow(w.group, more), slices.Grow(w.member, more)
 	w.lead, w.has = slices.Grow(w.lead, more), slices.Grow(w.has, more)
 	for i := len(w.group); i < len(w.toks.text); i++ {
-		g, ok := w.table.key[w.toks.text[i]]
+		e, ok := w.table.of[w.toks.text[i]]
 		if !ok {
-			g = -1
+			e.key = -1
 		}
-		w.group = append(w.group, g)
-		w.member = append(w.member, w.table.member[w.toks.text[i]])
+		w.group, w.member = append(w.group, e.key), append(w.member, e.member)
 		lead, has := w.sketch(int32(i))
 		w.lead, w.has = append(w.lead, lead), append(w.has, has)
 	}

@@ -117,7 +117,7 @@ func (s *store) redundant(c *column, key string, m *mergedKey, ra, rb int32) boo
 		return false
 	}
 	for _, src := range m.sources {
-		id := s.toks.ids[src]
+		id, _ := s.toks.find(src)
 		if !containsID(c.plain.at(ra), id) || !containsID(c.plain.at(rb), id) {
 			return false
 		}
@@ -128,7 +128,8 @@ func (s *store) redundant(c *column, key string, m *mergedKey, ra, rb int32) boo
 func (s *store) leastRarity(sources []string) float64 {
 	least := 1.0
 	for _, src := range sources {
-		least = min(least, s.toks.rarity[s.toks.ids[src]])
+		id, _ := s.toks.find(src)
+		least = min(least, s.toks.rarity[id])
 	}
 	return least
 }

@@ -28,6 +28,7 @@ type plan struct {
 	rarity      rarityPlan
 	sketched    int   // column whose words rows are sketched by, -1 none
 	order       []int // comparators as they are evaluated while a pair may be given up
+	unscreened  []int // those that carry no weight, and are not
 	prunable    bool
 	needsTable  bool     // some comparator weighs tokens
 	blockText   []string // fields whose words are blocking keys

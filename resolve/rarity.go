@@ -3,6 +3,7 @@ package resolve
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"slices"
 	"strconv"
 
 	"github.com/arche-ledger/arche/internal/canon"
@@ -101,9 +102,14 @@ func (t *tokens) join(from *tokens) []int32 {
 	return to
 }
 
+// spells reports whether some comparator looks spellings of tokens up.
+func (s *store) spells() bool {
+	return slices.ContainsFunc(s.plan.columns, func(c columnSpec) bool { return c.hausa })
+}
+
 // order renumbers tokens, phrases and codes in byte order.
 func (s *store) order() {
-	rank := s.toks.seal()
+	rank := s.toks.seal(s.spells())
 	for i := range s.cols {
 		c := &s.cols[i]
 		c.plain.renumber(rank)
@@ -119,11 +125,11 @@ func (s *store) order() {
 		}
 		s.counts = counts
 	}
-	rank = s.phrases.seal()
+	rank = s.phrases.seal(false)
 	for i := range s.cols {
 		s.cols[i].pairs.renumber(rank)
 	}
-	rank = s.codes.seal()
+	rank = s.codes.seal(false)
 	for i := range s.feats {
 		s.feats[i].codes.renumber(rank)
 	}
@@ -163,7 +169,7 @@ func (s *store) count() {
 func (s *store) tableTotal() float64 { return max(1, float64(s.total)) }
 
 func (s *store) weighCounted() {
-	s.toks.rarity = s.toks.rarity[:0]
+	s.toks.rarity = slices.Grow(s.toks.rarity[:0], len(s.counts))
 	known := make(map[int64]float64) // most tokens share a few counts
 	for _, n := range s.counts {
 		d, ok := known[n]
@@ -189,7 +195,8 @@ func (s *store) calibrated(n int64) float64 {
 // calibrationPin hashes the calibrated table.
 func (s *store) calibrationPin() string {
 	h := sha256.New()
-	buf := []byte(`{"counts":{`)
+	const block = 1 << 15
+	buf := append(make([]byte, 0, min(block, 32*len(s.counts))+512), `{"counts":{`...)
 	first := true
 	for id, n := range s.counts {
 		if n == 0 {
@@ -200,7 +207,7 @@ func (s *store) calibrationPin() string {
 		}
 		first = false
 		buf = appendCount(buf, s.toks.text[id], n)
-		if len(buf) > 1<<15 {
+		if len(buf) > block {
 			h.Write(buf)
 			buf = buf[:0]
 		}

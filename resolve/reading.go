@@ -24,7 +24,7 @@ func (s *store) ref(col int, rec *canon.Object) int32 {
 		str = canon.Text(v)
 		key = "\x00" + str
 	}
-	if ref, ok := c.index[key]; ok {
+	if ref, ok := c.known(key); ok {
 		return ref
 	}
 	if c.spec.similar && len(str) > maxText {
@@ -36,11 +36,90 @@ func (s *store) ref(col int, rec *canon.Object) int32 {
 	if stripped != "" || c.spec.stripType == "" && !c.spec.stripQualifier {
 		ref = s.read(col, v, stripped)
 	}
+<<<<<<< /work/main/resolve/reading.go
+	c.know(key, ref)
+=======
 	if c.index != nil {
 		c.index[key] = ref
 	}
+>>>>>>> /tmp/h3/t/resolve/reading.go
 	return ref
 }
+
+// Where most values occur once, an index of all of them is large and finds
+// little: after some thousand values a column decides to remember the last ones
+// alone. A value that was forgotten is read again, under another number.
+const (
+	indexedFirst = 1 << 15
+	recentValues = 1 << 13
+)
+
+// recent remembers values by the low bits of their hash.
+type recent struct {
+	keys [recentValues]string
+	refs [recentValues]int32
+}
+
+func (r *recent) slot(key string) uint32 { return textHash(key) % recentValues }
+
+// known returns the number that a value has, if it is remembered.
+func (c *column) known(key string) (int32, bool) {
+	if r := c.recent; r != nil {
+		at := r.slot(key)
+		return r.refs[at], r.keys[at] == key && key != ""
+	}
+	c.asked++
+	at, _, ok := c.values.find(c.texts, key)
+	if !ok {
+		return 0, false
+	}
+	return c.refs[at], true
+}
+
+func (c *column) know(key string, ref int32) {
+	if r := c.recent; r != nil {
+		at := r.slot(key)
+		r.keys[at], r.refs[at] = key, ref
+		return
+	}
+	c.values.add(int32(len(c.texts)), textHash(key))
+	c.texts, c.refs = append(c.texts, key), append(c.refs, ref)
+	if c.forgets && len(c.texts) == indexedFirst && c.asked < indexedFirst*5/4 {
+		more := int(float64(c.total-c.asked) * float64(len(c.texts)) / float64(c.asked))
+		c.forget()
+		c.recent = new(recent)
+		c.know(key, ref)
+		c.reserve(more)
+	}
+}
+
+// reserve makes room for more values like those that came, so that long lists
+// do not grow step by step.
+func (c *column) reserve(more int) {
+	values := int(c.size())
+	if values == 0 || more <= 0 {
+		return
+	}
+	c.blank, c.norms, c.formAt = roomLike(c.blank, more), roomLike(c.norms, more), roomLike(c.formAt, more)
+	c.uses = roomLike(c.uses, more)
+	for _, list := range [...]*spans{&c.words, &c.plain, &c.block} {
+		if len(list.ends) > 0 {
+			list.ids = slices.Grow(list.ids, int(float64(len(list.ids))/float64(values)*float64(more)))
+			list.ends = slices.Grow(list.ends, more)
+		}
+	}
+}
+
+// roomLike makes room for more entries in a list that is used.
+func roomLike[T any](list []T, more int) []T {
+	if len(list) == 0 {
+		return list
+	}
+	return slices.Grow(list, more)
+}
+
+// forget lets go of the numbers of values.
+func (c *column) forget() { c.values, c.texts, c.refs, c.recent = textIndex{}, nil, nil, nil }
 
 // count notes a use of a value. A null counts as the text that stands for it.
 func (c *column) count(ref int32, rec *canon.Object) {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/arche-ledger/arche/internal/canon"
 	"github.com/arche-ledger/arche/internal/fault"
 	"github.com/arche-ledger/arche/internal/text"
 )
@@ -33,6 +34,8 @@ type scorer struct {
 	hasA    uint32 // of the row of A
 	both    uint32 // comparators that apply to the last pair, of which pending is the weight
 	pending float64
+
+	evidence []canon.Member // of the last verdict
 
 	wordsA []int32 // words of the row of A that fit into its summary
 	rareA  []float64
@@ -86,6 +89,8 @@ func (p *plan) screenOrder() {
 		}
 		if !c.off && (c.weight != 0 || c.kind == kindContainment) {
 			p.order = append(p.order, i)
+		} else {
+			p.unscreened = append(p.unscreened, i)
 		}
 	}
 	slices.SortStableFunc(p.order, func(x, y int) int { return effort(p.comps[x].kind) - effort(p.comps[y].kind) })

@@ -43,9 +43,16 @@ type store struct {
 
 // column is one field as comparators read it.
 type column struct {
-	spec  columnSpec
-	strip *vocabulary
-	index map[string]int32
+	spec   columnSpec
+	strip  *vocabulary
+	values textIndex // of the texts of values
+	texts  []string
+	refs   []int32 // by text: the value's number
+	asked  int     // how often values were looked up
+
+	forgets bool    // see recent
+	total   int     // records to read
+	recent  *recent // in place of all these
 
 	// Numbers of tokens, phrases, keys and codes. Columns are read side by side
 	// and number for themselves; seal brings the numbers together. In a corpus
@@ -135,6 +142,9 @@ func newStore(p *plan) (*store, error) {
 func (s *store) stayOpen() {
 	s.grows = true
 	s.toks.open, s.phrases.open, s.codes.open = true, true, true
+	for _, t := range [...]*tokens{s.toks, s.phrases, s.keys, s.codes} {
+		t.stayOpen()
+	}
 	for i := range s.cols {
 		c := &s.cols[i]
 		c.toks, c.phrases, c.keys, c.codes = s.toks, s.phrases, s.keys, s.codes
@@ -190,8 +200,9 @@ func (s *store) take(col int, rec *canon.Object) int32 {
 // sideBySide is the number of records from which columns are read in parallel.
 const sideBySide = 512
 
-// addAll reads lists into sides, column by column.
-func (s *store) addAll(ctx context.Context, sides []*side, lists [][]*canon.Object) error {
+// addAll reads lists into sides, column by column, and does what else is to be
+// done with the records beside.
+func (s *store) addAll(ctx context.Context, sides []*side, lists [][]*canon.Object, beside ...func() error) error {
 	total := 0
 	for i, list := range lists {
 		sides[i].grow(len(list))
@@ -209,6 +220,7 @@ func (s *store) addAll(ctx context.Context, sides []*side, lists [][]*canon.Obje
 			return ctx.Err()
 		})
 	}
+	tasks = append(tasks, beside...)
 	if total < sideBySide {
 		return inTurn(tasks)
 	}
@@ -261,20 +273,21 @@ func (s *store) heaviestFirst() []int {
 // roomFor makes room for the values of n records, so that a small list does not
 // grow its tables step by step.
 func (c *column) roomFor(n int) {
+	c.total = n
 	n = min(n, 1<<13)
 	if !c.spec.norm {
 		const sparse = 4 // other fields are missing, or repeat, in most records
 		n /= sparse
 	}
-	c.index = make(map[string]int32, n)
+	c.values.room(n)
+	c.texts, c.refs, c.forgets = make([]string, 0, n), make([]int32, 0, n), true
 	c.blank = make([]bool, 0, n)
 	if c.spec.norm {
 		c.norms = make([]text.Prepared, 0, n)
 		c.bags = make([]bag, 0, n)
 	}
 	if c.spec.tokens || c.spec.rarity || c.spec.blockWords || c.spec.lexicon {
-		c.toks.ids = make(map[string]int32, n)
-		c.toks.text = make([]string, 0, n)
+		c.toks.room(n)
 	}
 	for _, list := range []struct {
 		used  bool
@@ -287,12 +300,31 @@ func (c *column) roomFor(n int) {
 	}
 }
 
+// forgetCounts lets go of what only calibration needs.
+func (s *store) forgetCounts() {
+	for i := range s.cols {
+		s.cols[i].uses, s.cols[i].twice = nil, spans{}
+	}
+}
+
+// forgetKeys lets go of the blocking keys of values, once rows have theirs.
+func (s *store) forgetKeys() {
+	for i := range s.cols {
+		s.cols[i].block, s.cols[i].blockIDs = spans{}, nil
+	}
+}
+
 func (s *store) readColumn(ctx context.Context, col int, sides []*side, lists [][]*canon.Object) error {
 	total := 0
 	for _, list := range lists {
 		total += len(list)
 	}
 	s.cols[col].roomFor(total)
+	for i := range s.plan.comps {
+		if c := &s.plan.comps[i]; c.kind == kindDate && c.column == col {
+			s.feats[i].dates = make([]date, 0, min(total, 1<<13)/2)
+		}
+	}
 	for n, list := range lists {
 		sd := sides[n]
 		for row, rec := range list {
@@ -305,6 +337,6 @@ func (s *store) readColumn(ctx context.Context, col int, sides []*side, lists []
 	if s.cols[col].long {
 		return tooLong(fmt.Sprintf("field %q of a record", s.cols[col].spec.field))
 	}
-	s.cols[col].index = nil // large, and not asked again
+	s.cols[col].forget() // large, and not asked again
 	return nil
 }

@@ -20,7 +20,8 @@ func distinctiveness(rate float64) float64 {
 // byte order, so that sums run in the same order whatever came first. Tokens
 // that stay open (a Corpus grows) keep every list sorted by text instead.
 type tokens struct {
-	ids    map[string]int32
+	ids    map[string]int32 // of tokens that stay open
+	index  textIndex        // of all others
 	text   []string
 	rarity []float64 // by token; filled by weigh
 	bound  []float64 // by token: rarity in the whole population, where rarity is only that of the lists
@@ -28,24 +29,52 @@ type tokens struct {
 	open   bool
 }
 
-func newTokens() *tokens { return &tokens{ids: make(map[string]int32)} }
+func newTokens() *tokens { return &tokens{} }
+
+// stayOpen makes the tokens ones that are looked up for ever.
+func (t *tokens) stayOpen() { t.ids = make(map[string]int32) }
+
+// room makes room for n tokens.
+func (t *tokens) room(n int) {
+	t.index.room(n)
+	t.text = make([]string, 0, n)
+}
+
+// find returns the number of a token.
+func (t *tokens) find(s string) (int32, bool) {
+	if t.ids != nil {
+		id, ok := t.ids[s]
+		return id, ok
+	}
+	id, _, ok := t.index.find(t.text, s)
+	return id, ok
+}
 
 // id numbers a token. The text is kept, so it must not be part of something
 // large.
 func (t *tokens) id(s string) int32 {
-	if id, ok := t.ids[s]; ok {
-		return id
+	if t.ids != nil {
+		if id, ok := t.ids[s]; ok {
+			return id
+		}
+		t.ids[s] = int32(len(t.text))
+	} else {
+		id, hash, ok := t.index.find(t.text, s)
+		if ok {
+			return id
+		}
+		t.index.add(int32(len(t.text)), hash)
 	}
-	id := int32(len(t.text))
-	t.ids[s] = id
 	t.text = append(t.text, s)
-	return id
+	return int32(len(t.text)) - 1
 }
 
 // idOf is id for a token in a buffer.
 func (t *tokens) idOf(b []byte) int32 {
-	if id, ok := t.ids[string(b)]; ok {
-		return id
+	if t.ids != nil {
+		if id, ok := t.ids[string(b)]; ok {
+			return id
+		}
 	}
 	return t.id(string(b))
 }
@@ -82,7 +111,8 @@ func (t *tokens) set(ids []int32) []int32 {
 const largeSet = 64
 
 // seal renumbers the tokens in byte order and returns the new number of each.
-func (t *tokens) seal() []int32 {
+// Unless they are kept, tokens can no longer be looked up by text.
+func (t *tokens) seal(keep bool) []int32 {
 	// Most tokens differ in their first eight bytes, which compare as a number.
 	type head struct {
 		key uint64
@@ -112,8 +142,12 @@ func (t *tokens) seal() []int32 {
 	}
 	t.rarity, t.bound = reorder(t.rarity, order), reorder(t.bound, order)
 	t.text = text
-	for s := range t.ids {
-		t.ids[s] = rank[t.ids[s]]
+	t.index = textIndex{}
+	if keep {
+		t.index.room(len(text))
+		for id, s := range text {
+			t.index.add(int32(id), textHash(s))
+		}
 	}
 	t.sealed = true
 	return rank
