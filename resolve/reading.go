@@ -36,13 +36,9 @@ func (s *store) ref(col int, rec *canon.Object) int32 {
 	if stripped != "" || c.spec.stripType == "" && !c.spec.stripQualifier {
 		ref = s.read(col, v, stripped)
 	}
-<<<<<<< /work/main/resolve/reading.go
-	c.know(key, ref)
-=======
-	if c.index != nil {
-		c.index[key] = ref
+	if !s.grows { // most candidates of a corpus have values of their own
+		c.know(key, ref)
 	}
->>>>>>> /tmp/h3/t/resolve/reading.go
 	return ref
 }
 
