@@ -336,13 +336,8 @@ func (l *Ledger) finishRestore(ctx context.Context, db *duck.DB, s *state) error
 	s.flushPending()
 	rows := s.rows
 	err := l.store.Write(ctx, db, rows.n, func() error {
-		for _, table := range projections {
-			sortRows(rows.tables[table])
-			if err := db.Insert(ctx, table, rows.tables[table]); err != nil {
-				return err
-			}
-		}
-		return nil
+		rows.sort(s)
+		return rows.insert(ctx, db, s)
 	})
 	if err != nil {
 		return err

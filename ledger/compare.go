@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/arche-ledger/arche/internal/canon"
@@ -26,7 +27,7 @@ func (l *Ledger) Compare(ctx context.Context, req resolve.Request) (*resolve.Res
 	if err != nil {
 		return nil, err
 	}
-	if err := l.write(ctx, func(u *unit) error { return b.record(ctx, u) }); err != nil {
+	if err := l.writeUnit(ctx, b.size(), func(u *unit) error { return b.record(ctx, u) }); err != nil {
 		return nil, err
 	}
 	return res, nil
@@ -54,7 +55,7 @@ func baseEntity(entity string) string {
 func newBatch(req resolve.Request, res *resolve.Result) (*batch, error) {
 	b := &batch{req: req, res: res, verb: verbReconcile, entityType: baseEntity(req.Entity)}
 	if req.Dedupe {
-		b.verb, req.B = verbDedupe, req.A // the run has the one list on both sides
+		b.verb, b.req.B = verbDedupe, req.A // the run has the one list on both sides
 	}
 	if b.entityType == "" {
 		b.entityType = "record"
@@ -66,21 +67,33 @@ func newBatch(req resolve.Request, res *resolve.Result) (*batch, error) {
 	if b.call, err = callOf(req); err != nil {
 		return nil, err
 	}
-	for _, side := range []struct {
-		list []*canon.Object
-		rows *[]row
-	}{{req.A, &b.a}, {req.B, &b.b}} {
-		*side.rows = make([]row, len(side.list))
-		for i, rec := range side.list {
-			if (*side.rows)[i], err = newRow(rec, b.entityType); err != nil {
-				return nil, err
+	if b.size() >= longUnit {
+		return b, nil // rows are made as they are stored: all of them together are large
+	}
+	if b.a, err = b.rows(b.req.A, 0); err == nil {
+		b.b, err = b.rows(b.req.B, 0)
+	}
+	return b, err
+}
+
+// size is about how many rows the batch writes when everything is new.
+func (b *batch) size() int { return 3 * (len(b.req.A) + len(b.req.B) + len(b.res.Edges)) }
+
+// rows makes the rows of a part of a list, which begins at a position.
+func (b *batch) rows(list []*canon.Object, from int) ([]row, error) {
+	rows := make([]row, len(list))
+	err := spread(len(list), func(n, to int) (err error) {
+		for ; n < to; n++ {
+			if rows[n], err = newRow(list[n], b.entityType); err != nil {
+				return err
 			}
-			if id := callerID(rec, req.IDField, int64(i)); strings.HasPrefix(id, recordPrefix) {
-				(*side.rows)[i].stored = id
+			if id := callerID(list[n], b.req.IDField, int64(from+n)); strings.HasPrefix(id, recordPrefix) {
+				rows[n].stored = id
 			}
 		}
-	}
-	return b, nil
+		return nil
+	})
+	return rows, err
 }
 
 // callOf are the arguments that a replay needs. Numbers and comparators go in
@@ -117,11 +130,11 @@ func thresholdText(req resolve.Request) string {
 
 // record appends the batch: records, the run, the decisions in the engine's order.
 func (b *batch) record(ctx context.Context, u *unit) error {
-	ia, la, err := b.store(u, b.a)
+	ia, la, err := b.store(u, b.req.A, b.a)
 	if err != nil {
 		return err
 	}
-	ib, lb, err := b.store(u, b.b)
+	ib, lb, err := b.store(u, b.req.B, b.b)
 	if err != nil {
 		return err
 	}
@@ -130,31 +143,67 @@ func (b *batch) record(ctx context.Context, u *unit) error {
 		return err
 	}
 	r := u.l.reader(ctx, u.db, u.s)
-	for i := range b.res.Edges {
-		if i%1024 == 1023 && ctx.Err() != nil {
+	for edges := range slices.Chunk(b.res.Edges, 1024) {
+		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		e := &b.res.Edges[i]
-		x, y := ia[e.I], ib[e.J]
-		if x == y {
-			continue // a record matches itself: answered, nothing to record
+		made, err := b.verdicts(u.s, edges, run, ia, ib)
+		if err != nil {
+			return err
 		}
-		v := edgeVerdict(e, b.verb, b.pins, x, y)
-		withheld := ""
-		if linkingIdentity(v.identity) {
-			bad, err := r.contradicts(x, y)
-			if err != nil {
+		for i := range made {
+			if err := made[i].record(u, r, run); err != nil {
 				return err
 			}
-			if bad {
-				withheld = withheldConflict
-			}
-		}
-		if _, err := u.recordVerdict(&v, run, withheld); err != nil {
-			return err
 		}
 	}
 	return nil
+}
+
+// edgeDecision is an edge as it is recorded unless its link is withheld, all
+// made that needs no state.
+type edgeDecision struct {
+	verdict
+	prepared
+}
+
+// verdicts makes the decisions of some edges, on all cores.
+func (b *batch) verdicts(s *state, edges []resolve.Edge, run string, ia, ib []int32) ([]edgeDecision, error) {
+	made := make([]edgeDecision, len(edges))
+	err := spread(len(edges), func(n, to int) (err error) {
+		for ; n < to; n++ {
+			e := &edges[n]
+			x, y := ia[e.I], ib[e.J]
+			made[n].verdict = edgeVerdict(e, b.verb, b.pins, x, y)
+			if x == y {
+				continue // a record matches itself: answered, nothing to record
+			}
+			if made[n].prepared, err = made[n].prepare(s, run, ""); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return made, err
+}
+
+// record records one edge.
+func (d *edgeDecision) record(u *unit, r *reader, run string) error {
+	if d.a == d.b {
+		return nil
+	}
+	if linkingIdentity(d.identity) {
+		bad, err := r.contradicts(d.a, d.b)
+		if err != nil {
+			return err
+		}
+		if bad {
+			_, err := u.recordVerdict(&d.verdict, run, withheldConflict)
+			return err
+		}
+	}
+	_, err := u.recordPrepared(&d.verdict, &d.prepared, run, "")
+	return err
 }
 
 // Verbs of the runs that comparisons come in by.
@@ -171,30 +220,47 @@ const (
 )
 
 // store stores the rows of one list and gives their records and the run's list.
-func (b *batch) store(u *unit, rows []row) ([]int32, runList, error) {
-	idx := make([]int32, len(rows))
-	list := runList{ids: make([]string, len(rows)), rows: map[int][]byte{}}
-	for i := range rows {
-		r := &rows[i]
-		rec := int32(-1)
-		if r.stored != "" {
-			rec = u.s.lookupRecord(r.stored)
-		}
-		if rec < 0 {
+// rows are those of the list, nil when they are made here part by part.
+func (b *batch) store(u *unit, list []*canon.Object, rows []row) ([]int32, runList, error) {
+	idx := make([]int32, 0, len(list))
+	out := runList{ids: make([]string, 0, len(list)), rows: map[int][]byte{}}
+	const part = 4096
+	for from := 0; from < len(list); from += part {
+		to := min(from+part, len(list))
+		var some []row
+		if rows != nil {
+			some = rows[from:to]
+		} else {
 			var err error
-			if rec, err = u.store(r, b.entityType); err != nil {
-				return nil, list, err
+			if some, err = b.rows(list[from:to], from); err != nil {
+				return nil, out, err
 			}
 		}
-		idx[i] = rec
-		list.ids[i] = u.s.recordID(rec)
-		// The row is kept when the record's own content would not give it back:
-		// it was handed over under an address, or differs beyond 4 decimals.
-		if u.s.recs[rec].content != r.content {
-			list.rows[i] = r.blob
+		for n := range some {
+			r := &some[n]
+			rec := int32(-1)
+			if r.stored != "" {
+				rec = u.s.lookupRecord(r.stored)
+			}
+			if rec < 0 {
+				var err error
+				if rec, err = u.store(r, b.entityType); err != nil {
+					return nil, out, err
+				}
+			}
+			// The row is kept when the record's own content would not give it back:
+			// it was handed over under an address, or differs beyond 4 decimals.
+			if u.s.recs[rec].content != r.content {
+				out.rows[from+n] = r.blob
+			}
+			id := r.id
+			if r.stored != "" {
+				id = u.s.recordID(rec)
+			}
+			idx, out.ids = append(idx, rec), append(out.ids, id)
 		}
 	}
-	return idx, list, nil
+	return idx, out, nil
 }
 
 // checkDecision compares a decision with its event, once while it is cached.

@@ -132,17 +132,13 @@ func (r *reader) checkReceipt(i int32, e *Event) (*canon.Object, error) {
 
 // checkRow compares the projection row of a decision with its event.
 func (r *reader) checkRow(i int32, e *Event) error {
-	want := newRowSet()
-	s := r.s
-	d := &s.decs[i]
-	want.add("decisions", e.seq, e.id, s.publicID(i), s.recordID(d.a), s.recordID(d.b), s.words.get(d.verb), s.identityOf(i),
-		s.words.get(d.action), d.score, d.link, textOrNil(s.words.get(d.withheld)))
+	want := (&decisionRow{i: i}).values(r.s)[:11]
 	rows := 0
 	var wrong error
 	err := r.db.Query(r.ctx, `SELECT seq, event_id, decision_id, record_a, record_b, verb, identity, action, score, links, withheld
 		FROM decisions WHERE seq = ?`, []any{e.seq}, func(v []driver.Value) error {
 		rows++
-		if !slices.Equal(v, want.tables["decisions"][0]) {
+		if !slices.Equal(v, want) {
 			wrong = altered("the decisions row of event %d does not fit its event %s", e.seq, e.id)
 		}
 		return nil

@@ -108,10 +108,9 @@ type Filter struct {
 	Subject string   // "" = every subject
 }
 
-// contentBytes is C: what the event's address is computed over. body must be
-// canonical already.
-func contentBytes(version int, kind, subject, supersedes, body string) []byte {
-	b := make([]byte, 0, len(body)+len(subject)+len(kind)+len(supersedes)+64)
+// appendContent appends C: what the event's address is computed over. body must
+// be canonical already.
+func appendContent(b []byte, version int, kind, subject, supersedes, body string) []byte {
 	b = append(append(b, `{"body":`...), body...)
 	b = append(b, `,"kind":`...)
 	b = appendPlain(b, kind)
@@ -139,12 +138,17 @@ func appendPlain(b []byte, s string) []byte {
 
 // eventID is the address of an event.
 func eventID(version int, kind, subject, supersedes, body string) string {
-	return eventPrefix + blake3Hex(contentBytes(version, kind, subject, supersedes, body))
+	b := make([]byte, 0, len(body)+len(subject)+len(kind)+len(supersedes)+64)
+	return eventPrefix + blake3Hex(appendContent(b, version, kind, subject, supersedes, body))
 }
 
 // chainLink is the event's link: it binds row, order, log, actor and time.
 func chainLink(prev string, e *Event) string {
-	b := make([]byte, 0, 320)
+	return blake3Hex(appendLink(make([]byte, 0, 320), prev, e))
+}
+
+// appendLink appends what the event's link is computed over.
+func appendLink(b []byte, prev string, e *Event) []byte {
 	b = append(b, linkDomain...)
 	b = append(b, `{"actor":`...)
 	b = appendPlain(b, e.actor)
@@ -157,7 +161,26 @@ func chainLink(prev string, e *Event) string {
 	b = append(b, `,"recorded_at":"`...)
 	b = e.recordedAt.UTC().AppendFormat(b, timeForm)
 	b, _ = appendInt(append(b, `","seq":`...), e.seq)
-	return blake3Hex(append(b, '}'))
+	return append(b, '}')
+}
+
+// checker recomputes addresses and links of many events in one piece of memory.
+type checker struct{ buf []byte }
+
+// fits reports whether the event's content has its address.
+func (c *checker) fits(e *Event) bool {
+	c.buf = appendContent(c.buf[:0], e.version, e.kind, e.subject, e.supersedes, e.body)
+	sum := address(blake3.Sum256(c.buf))
+	id, ok := parseAddress(e.id, eventPrefix)
+	return ok && id == sum
+}
+
+// linked reports whether the event's link is the one behind prev.
+func (c *checker) linked(prev string, e *Event) bool {
+	c.buf = appendLink(c.buf[:0], prev, e)
+	sum := address(blake3.Sum256(c.buf))
+	var link address
+	return link.decode(e.link) && link == sum
 }
 
 func blake3Hex(data []byte) string {

@@ -110,14 +110,11 @@ func (s *state) applyRun(e *Event, b runBody) {
 	s.runs = append(s.runs, run{id: id, seq: e.seq, verb: s.words.put(b.verb)})
 	s.runIdx[id] = n
 	if b.verb != "observe" && len(s.pending) > 0 {
-		fresh := make(map[int32]bool, len(s.pending))
-		for _, i := range s.pending {
-			fresh[i] = true
-		}
+		fresh := s.pending[0] // and all behind it: they came one after another
 		key := s.words.put(b.idField)
 		for _, list := range [][]string{b.a, b.b} {
 			for pos, text := range list {
-				if i := s.lookupRecord(text); i >= 0 && fresh[i] {
+				if i := s.lookupRecord(text); i >= fresh {
 					s.recs[i].labelKey, s.recs[i].labelPos = key, int64(pos) // of equal rows the last one names the record
 				}
 			}
@@ -139,11 +136,8 @@ func (s *state) recordRow(i int32) {
 		return
 	}
 	r := &s.recs[i]
-	var field, pos any
-	if r.labelKey != 0 {
-		field, pos = s.words.get(r.labelKey), r.labelPos
-	}
-	s.rows.add("records", r.seq, s.recordID(i), s.words.get(r.typ), r.content.hex(), field, pos)
+	s.rows.records = append(s.rows.records, recordRow{seq: r.seq, pos: r.labelPos, content: r.content, rec: i, typ: r.typ, key: r.labelKey})
+	s.rows.n++
 }
 
 // member notes that a record's entity changed; e is -1 when it left one.
@@ -151,11 +145,12 @@ func (s *state) member(seq int64, r, e int32) {
 	if s.rows == nil {
 		return
 	}
-	var id, typ any
+	row := memberRow{seq: seq, rec: r}
 	if e >= 0 {
-		id, typ = s.ents[e].id, s.words.get(s.ents[e].typ)
+		row.entity, row.typ = s.ents[e].id, s.ents[e].typ
 	}
-	s.rows.add("members", seq, s.recordID(r), id, typ)
+	s.rows.members = append(s.rows.members, row)
+	s.rows.n++
 }
 
 // splitSubject reads "decision_id@record_a|record_b".
@@ -293,9 +288,12 @@ func (s *state) decisionRow(e *Event, b decisionBody) {
 	if s.rows == nil {
 		return
 	}
-	d := &s.decs[len(s.decs)-1]
-	s.rows.add("decisions", e.seq, e.id, b.decisionID, s.recordID(d.a), s.recordID(d.b), b.verb, b.identity, b.action, b.score,
-		b.link, textOrNil(b.withheld), b.run, textOrNil(e.supersedes), e.recordedAt, sameHex(b.same))
+	row := decisionRow{i: int32(len(s.decs) - 1)} //nolint:gosec // bounded by the number of events
+	if run, supersedes := row.texts(s); run != b.run || supersedes != e.supersedes {
+		row.more = &rowTexts{strings.Clone(b.run), strings.Clone(e.supersedes)}
+	}
+	s.rows.decisions = append(s.rows.decisions, row)
+	s.rows.n++
 }
 
 func textOrNil(s string) any {

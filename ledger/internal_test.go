@@ -39,7 +39,7 @@ func TestWorkedExample(t *testing.T) {
 	}
 	e := u.events[0]
 	c := `{"body":{"content":"c22a5592403f4c3954d2190437465f9f6524b23275c72fd82693ab97cc89a350","entity_type":"organisation"},"kind":"record.stored","subject":"rec:sha256:9c66ff58fdf9b8ff6628f6d03f68a61f46ac0c15aef45426edf22eba728bace6","supersedes":null,"v":1}`
-	if got := contentBytes(1, e.kind, e.subject, "", e.body); string(got) != c {
+	if got := appendContent(nil, 1, e.kind, e.subject, "", e.body); string(got) != c {
 		t.Errorf("C is\n%s\nwant\n%s", got, c)
 	}
 	if want := "evt:blake3:dbce156b155e6107aa9139d0a24396bd398598b575b982046f257debbe8e913e"; e.id != want {

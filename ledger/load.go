@@ -5,6 +5,7 @@ import (
 	"database/sql/driver"
 	"encoding/binary"
 	"encoding/hex"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -28,7 +29,7 @@ func (l *Ledger) load(ctx context.Context, db *duck.DB, end ending) (*state, err
 	if err := l.checkCounts(ctx, db); err != nil {
 		return nil, err
 	}
-	f := &loader{ctx: ctx, db: db, s: s}
+	f := &loader{ctx: ctx, db: db, s: s, end: end.seq}
 	for _, step := range []func() error{f.runs, f.records, f.others, f.decisions, f.rest} {
 		if err := step(); err != nil {
 			return nil, err
@@ -67,6 +68,7 @@ type loader struct {
 	ctx  context.Context //nolint:containedctx // lives for one load
 	db   *duck.DB
 	s    *state
+	end  int64 // seq of the last event
 	last int64 // time of the last event
 
 	kind         map[string]*rowKind // of the table that is read
@@ -118,26 +120,54 @@ func (f *loader) records() error {
 	if err := f.kinds(`SELECT DISTINCT hash(entity_type, label_field), entity_type, label_field FROM records`); err != nil {
 		return err
 	}
-	last := int64(0)
-	return f.lines("records", recordLine, func(p *fields) error {
-		seq, pos, kind := p.int(), p.int(), f.kind[p.word()]
-		r := record{id: p.address(recordPrefix), labelPos: -1, ent: -1, seq: seq}
-		r.content = p.address("")
-		p.end()
-		switch {
-		case p.bad || kind == nil:
-			return altered("the records row of event %d has no address", seq)
-		case seq <= last:
-			return altered("the records row of event %d lies behind that of event %d", seq, last)
+	last, read := int64(0), 0
+	err = ahead(func(put func(string) error) error {
+		return packedRows(f.ctx, f.db, "records", recordLine, f.end, put)
+	}, func(lines string) error {
+		list := f.recordLines(lines)
+		read += len(list)
+		for i := range list {
+			r := &list[i]
+			switch {
+			case r.id == address{}:
+				return altered("the records row of event %d has no address", r.seq)
+			case r.seq <= last:
+				return altered("two rows of records belong to event %d", r.seq)
+			}
+			last = r.seq
+			f.record(r)
 		}
-		last = seq
-		r.typ = kind.words[0]
-		if kind.set[1] {
-			r.labelKey, r.labelPos = kind.words[1], pos
-		}
-		f.record(&r)
 		return nil
 	})
+	if err == nil && read != n {
+		err = altered("%d rows of records belong to no event", n-read)
+	}
+	return err
+}
+
+// recordLines takes lines of records apart; a record without an address is none.
+func (f *loader) recordLines(lines string) []record {
+	out := make([]record, 0, len(lines)/160+1)
+	for p := (fields{rest: lines}); p.rest != "" && !p.bad; {
+		r := record{labelPos: -1, ent: -1}
+		r.seq = p.int()
+		pos, kind := p.int(), f.kind[p.word()]
+		r.id = p.address(recordPrefix)
+		r.content = p.address("")
+		if p.end(); p.bad || kind == nil {
+			r.id = address{}
+		} else {
+			r.typ = kind.words[0]
+			if kind.set[1] {
+				r.labelKey, r.labelPos = kind.words[1], pos
+			}
+		}
+		out = append(out, r)
+	}
+	if bySeq := func(a, b record) int { return compareInt(a.seq, b.seq) }; !slices.IsSortedFunc(out, bySeq) {
+		slices.SortFunc(out, bySeq) // a record that was stored again came before its neighbours
+	}
+	return out
 }
 
 // record adds a record of a row.
@@ -169,21 +199,6 @@ func (f *loader) kinds(sql string) error {
 		}
 		hash, _ := v[0].(uint64)
 		f.kind[strconv.FormatUint(hash, 10)] = k
-		return nil
-	})
-}
-
-// lines reads a table as lines, the database a piece ahead.
-func (f *loader) lines(table, line string, take func(p *fields) error) error {
-	return ahead(func(put func(string) error) error {
-		return packedRows(f.ctx, f.db, table, line, put)
-	}, func(lines string) error {
-		p := fields{rest: lines}
-		for p.rest != "" {
-			if err := take(&p); err != nil {
-				return err
-			}
-		}
 		return nil
 	})
 }
@@ -284,9 +299,9 @@ func (f *loader) decisions() error {
 		}
 	}
 	// Three at work: the database, what takes its lines apart, and the fold.
-	return ahead(func(put func([]loadedDecision) error) error {
+	err = ahead(func(put func([]loadedDecision) error) error {
 		return ahead(func(put func(string) error) error {
-			return packedRows(f.ctx, f.db, "decisions", decisionLine, put)
+			return packedRows(f.ctx, f.db, "decisions", decisionLine, f.end, put)
 		}, func(lines string) error { return put(f.decisionLines(lines)) })
 	}, func(list []loadedDecision) error {
 		for i := range list {
@@ -296,6 +311,10 @@ func (f *loader) decisions() error {
 		}
 		return nil
 	})
+	if err == nil && len(s.decs) != n {
+		err = altered("%d rows of decisions belong to no event", n-len(s.decs))
+	}
+	return err
 }
 
 // loadedDecision is a decision of a row, not yet folded.
@@ -341,6 +360,10 @@ func (f *loader) decisionLines(lines string) []loadedDecision {
 			d.run, d.link = kind.run, kind.set[5]
 		}
 		out = append(out, d)
+	}
+	// They lie in the order of their events, because they are only ever added.
+	if bySeq := func(a, b loadedDecision) int { return compareInt(a.seq, b.seq) }; !slices.IsSortedFunc(out, bySeq) {
+		slices.SortFunc(out, bySeq)
 	}
 	return out
 }
@@ -398,7 +421,7 @@ func (f *loader) decision(d *loadedDecision) error {
 	s := f.s
 	switch {
 	case d.seq <= f.lastDecision:
-		return altered("the decisions row of event %d lies behind that of event %d", d.seq, f.lastDecision)
+		return altered("two rows of decisions belong to event %d", d.seq)
 	case d.bad:
 		return altered("the decisions row of event %d does not fit its event", d.seq)
 	}

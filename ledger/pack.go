@@ -16,23 +16,14 @@ import (
 // packChunk is how many places of the log one text covers.
 const packChunk = 8192
 
-// packedRows reads the rows of a table from the first place to the last, in
-// texts of packChunk places; line is the expression for one row. Each text has
-// its rows in the order in which they lie. It ends early when put fails.
-func packedRows(ctx context.Context, db *duck.DB, table, line string, put func(lines string) error) error {
-	var from, to int64
-	err := db.Query(ctx, `SELECT min(seq), max(seq) FROM `+table, nil, func(v []driver.Value) error {
-		from, _ = v[0].(int64)
-		to, _ = v[1].(int64)
-		return nil
-	})
-	if err != nil || to == 0 {
-		return err
-	}
+// packedRows reads the rows of a table that belong to the first n places of the
+// log, in texts of packChunk places; line is the expression for one row. Each
+// text has its rows in the order in which they lie. It ends early when put fails.
+func packedRows(ctx context.Context, db *duck.DB, table, line string, n int64, put func(lines string) error) error {
 	sql := `SELECT string_agg(` + line + `, '') FROM ` + table + ` WHERE seq >= ? AND seq < ?`
-	for ; from <= to; from += packChunk {
+	for from := int64(1); from <= n; from += packChunk {
 		var lines string
-		err := db.Query(ctx, sql, []any{from, from + packChunk}, func(v []driver.Value) error {
+		err := db.Query(ctx, sql, []any{from, min(from+packChunk, n+1)}, func(v []driver.Value) error {
 			lines, _ = v[0].(string)
 			return nil
 		})

@@ -48,12 +48,9 @@ func (l *Ledger) Rebuild(ctx context.Context) error {
 				if err := db.Exec(ctx, "DELETE FROM "+table); err != nil {
 					return err
 				}
-				sortRows(rows.tables[table])
-				if err := db.Insert(ctx, table, rows.tables[table]); err != nil {
-					return err
-				}
 			}
-			return nil
+			rows.sort(s)
+			return rows.insert(ctx, db, s)
 		})
 		if err != nil {
 			return err

@@ -25,7 +25,7 @@ type row struct {
 
 // newRow computes the addresses of a record of a type.
 func newRow(rec *canon.Object, entityType string) (row, error) {
-	id, err := canon.PublishedID("rec", canon.Obj("entity_type", entityType, "attributes", rec))
+	id, err := publicRecordID(rec, entityType)
 	if err != nil {
 		return row{}, badText(err)
 	}
@@ -34,6 +34,11 @@ func newRow(rec *canon.Object, entityType string) (row, error) {
 		return row{}, badText(err)
 	}
 	return row{rec: rec, id: id, blob: blob, content: blake3.Sum256(blob)}, nil
+}
+
+// publicRecordID is the published address of a record of a type.
+func publicRecordID(rec *canon.Object, entityType string) (string, error) {
+	return canon.PublishedID("rec", canon.Obj("entity_type", entityType, "attributes", rec))
 }
 
 // callerID is the text form of a row's id, its position when it has none.

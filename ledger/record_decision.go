@@ -125,16 +125,41 @@ func number(v any) (float64, bool) {
 // decision that now stands for the verdict: the new one, or the one that was
 // there already.
 func (u *unit) recordVerdict(v *verdict, run string, withheld string) (int32, error) {
-	s := u.s
-	link := linkingIdentity(v.identity) && withheld == ""
-	body, err := v.body(run, link, withheld)
+	p, err := v.prepare(u.s, run, withheld)
 	if err != nil {
 		return -1, err
 	}
-	same, err := sameness(string(body))
+	return u.recordPrepared(v, &p, run, withheld)
+}
+
+// prepared is what a verdict's event is made of.
+type prepared struct {
+	link          bool
+	same          uint64
+	subject, body string
+	id            string // of the event when it supersedes nothing
+}
+
+// prepare makes what the event of a verdict needs. It only reads the ids of
+// records, which never change.
+func (v *verdict) prepare(s *state, run, withheld string) (p prepared, err error) {
+	p.link = linkingIdentity(v.identity) && withheld == ""
+	body, err := v.body(run, p.link, withheld)
 	if err != nil {
-		return -1, err
+		return p, err
 	}
+	p.body = string(body)
+	if p.same, err = sameness(p.body); err != nil {
+		return p, err
+	}
+	p.subject = v.id + "@" + s.recordID(v.a) + "|" + s.recordID(v.b)
+	p.id = eventID(eventVersion, KindDecisionRecorded, p.subject, "", p.body)
+	return p, nil
+}
+
+// recordPrepared is recordVerdict for a verdict that is prepared.
+func (u *unit) recordPrepared(v *verdict, p *prepared, run, withheld string) (int32, error) {
+	s, same := u.s, p.same
 	_, public := s.publicAddress(v.id, true)
 	current := s.lastOf(&public, v.a, v.b)
 	known := current >= 0
@@ -152,14 +177,13 @@ func (u *unit) recordVerdict(v *verdict, run string, withheld string) (int32, er
 		}
 		replaces = current
 	}
-	supersedes := ""
+	supersedes, id := "", p.id
 	if replaces >= 0 {
-		supersedes = eventPrefix + s.decs[replaces].event.hex()
+		supersedes, id = eventPrefix+s.decs[replaces].event.hex(), ""
 	}
-	subject := v.id + "@" + s.recordID(v.a) + "|" + s.recordID(v.b)
-	_, err = u.add(KindDecisionRecorded, subject, supersedes, body, decisionBody{
+	_, err := u.addText(KindDecisionRecorded, p.subject, supersedes, p.body, id, decisionBody{
 		decisionID: v.id, run: run, verb: v.verb, identity: v.identity, action: v.action, withheld: withheld,
-		score: v.score, link: link, same: same,
+		score: v.score, link: p.link, same: same,
 	})
 	if err != nil {
 		return -1, err

@@ -12,6 +12,7 @@ import (
 // unit is one unit of work: its events are folded as they are added and become
 // durable together, or not at all.
 type unit struct {
+	ctx    context.Context //nolint:containedctx // lives for one call
 	l      *Ledger
 	db     *duck.DB
 	s      *state
@@ -19,33 +20,45 @@ type unit struct {
 	at     time.Time
 	seq    int64
 	link   string
-	events []Event
+	events []Event // those not given to the database yet
 	blobs  [][]driver.Value
 	erased []string // addresses whose content goes
+	long   bool     // its transaction is open already, so what it adds may go there
+	n      int      // events added
+	stored bool     // contents were added
 }
 
 // write runs fn as a unit of work. What fn adds is folded at once, so that later
 // parts see it; when anything fails the fold is thrown away and made again.
 func (l *Ledger) write(ctx context.Context, fn func(u *unit) error) error {
+	return l.writeUnit(ctx, 0, fn)
+}
+
+// writeUnit is write for a unit that is expected to write so many rows. A long
+// one gives them to the database as it goes, in one transaction from its start
+// to its end, and holds a few thousand of them at a time.
+func (l *Ledger) writeUnit(ctx context.Context, rows int, fn func(u *unit) error) error {
 	return l.use(ctx, func(db *duck.DB, s *state) (err error) {
-		u := &unit{l: l, db: db, s: s, actor: l.actor(ctx), at: l.now(s), seq: s.seq, link: s.link}
+		u := &unit{ctx: ctx, l: l, db: db, s: s, actor: l.actor(ctx), at: l.now(s), seq: s.seq, link: s.link}
 		s.flushPending() // of a unit that another process wrote, rows and all
 		s.rows = newRowSet()
 		whole := false
 		defer func() {
 			s.rows = nil
-			if !whole && len(u.events) > 0 {
+			if !whole && u.n > 0 {
 				l.state = nil
 			}
 		}()
-		if err := fn(u); err != nil {
-			return err
+		if rows >= longUnit {
+			err = u.runLong(ctx, rows, fn)
+		} else if err = fn(u); err == nil {
+			err = u.commit(ctx)
 		}
-		if err := u.commit(ctx); err != nil {
+		if err != nil {
 			return err
 		}
 		whole = true
-		if len(u.blobs) > 0 {
+		if u.stored {
 			l.keepIndex(ctx, db, s)
 		}
 		if l.checkpointDue(s) {
@@ -57,15 +70,36 @@ func (l *Ledger) write(ctx context.Context, fn func(u *unit) error) error {
 	})
 }
 
+const (
+	longUnit = 50_000 // rows from which a unit is long
+	unitHeld = 8192   // events that a long unit holds at most
+)
+
+// runLong runs a long unit within its transaction.
+func (u *unit) runLong(ctx context.Context, rows int, fn func(u *unit) error) error {
+	u.long = true
+	err := u.l.store.Write(ctx, u.db, rows, func() error {
+		if err := fn(u); err != nil {
+			return err
+		}
+		u.s.flushPending()
+		return u.insert(ctx)
+	})
+	if err != nil || u.n == 0 {
+		return err
+	}
+	return u.remember()
+}
+
 // checkpointAlone signs a checkpoint as a unit of work of its own.
 func (l *Ledger) checkpointAlone(ctx context.Context, db *duck.DB, s *state) error {
 	s.rows = newRowSet()
-	u := &unit{l: l, db: db, s: s, actor: l.actor(ctx), at: l.now(s), seq: s.seq, link: s.link}
+	u := &unit{ctx: ctx, l: l, db: db, s: s, actor: l.actor(ctx), at: l.now(s), seq: s.seq, link: s.link}
 	_, err := u.checkpoint(ctx, l.opts.Signer)
 	if err == nil {
 		err = u.commit(ctx)
 	}
-	if err != nil && len(u.events) > 0 {
+	if err != nil && u.n > 0 {
 		l.state = nil
 	}
 	return err
@@ -82,58 +116,83 @@ func (l *Ledger) now(s *state) time.Time {
 }
 
 // add appends an event to the unit. body is canonical; folded is what the fold
-// reads of it.
+// reads of it. The event is good until the next is added.
 func (u *unit) add(kind, subject, supersedes string, body []byte, folded any) (*Event, error) {
-	e := Event{
-		log: logMain, seq: u.seq + 1, version: eventVersion, kind: kind, subject: subject, supersedes: supersedes,
-		body: string(body), actor: u.actor, recordedAt: u.at,
+	return u.addText(kind, subject, supersedes, string(body), "", folded)
+}
+
+// addText is add for a body that is text already, and perhaps an address that is
+// known.
+func (u *unit) addText(kind, subject, supersedes, body, id string, folded any) (*Event, error) {
+	if u.long && len(u.events) >= unitHeld {
+		if err := u.insert(u.ctx); err != nil {
+			return nil, err
+		}
 	}
-	e.id = eventID(e.version, e.kind, e.subject, e.supersedes, e.body)
-	e.link = chainLink(u.link, &e)
+	u.events = append(u.events, Event{
+		log: logMain, seq: u.seq + 1, version: eventVersion, id: id, kind: kind, subject: subject, supersedes: supersedes,
+		body: body, actor: u.actor, recordedAt: u.at,
+	})
+	e := &u.events[len(u.events)-1]
+	if id == "" {
+		e.id = eventID(e.version, e.kind, e.subject, e.supersedes, e.body)
+	}
+	e.link = chainLink(u.link, e)
 	u.seq, u.link = e.seq, e.link
-	u.events = append(u.events, e)
-	return &e, u.s.apply(&e, folded)
+	u.n++
+	return e, u.s.apply(e, folded)
 }
 
 // blob stores content with the event that was added last.
 func (u *unit) blob(address string, data []byte) {
 	u.blobs = append(u.blobs, []driver.Value{address, data, u.seq})
+	u.stored = true
 }
 
 // commit makes the unit durable: transaction, head, then the caller answers.
 func (u *unit) commit(ctx context.Context) error {
-	if len(u.events) == 0 {
+	if u.n == 0 {
 		return nil
 	}
 	u.s.flushPending()
-	rows := u.s.rows
-	err := u.l.store.Write(ctx, u.db, len(u.events)+len(u.blobs)+rows.n, func() error {
-		if err := u.db.Insert(ctx, "events", eventRows(u.events)); err != nil {
-			return err
-		}
-		if err := u.db.Insert(ctx, "blobs", u.blobs); err != nil {
-			return err
-		}
-		for _, table := range projections {
-			if err := u.db.Insert(ctx, table, rows.tables[table]); err != nil {
-				return err
-			}
-		}
-		for _, a := range u.erased {
-			if err := u.db.Exec(ctx, `DELETE FROM blobs WHERE address = ?`, a); err != nil {
-				return err
-			}
-			if err := u.unindex(ctx, a); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	err := u.l.store.Write(ctx, u.db, len(u.events)+len(u.blobs)+u.s.rows.n, func() error { return u.insert(ctx) })
 	if err != nil {
 		return fmt.Errorf("append: %w", err)
 	}
+	return u.remember()
+}
+
+func (u *unit) remember() error {
 	if err := u.l.store.Remember(logMain, u.seq, u.link); err != nil {
 		return fmt.Errorf("append: %w", err)
+	}
+	return nil
+}
+
+// insert gives the database what the unit holds, within its transaction.
+func (u *unit) insert(ctx context.Context) error {
+	if err := u.db.Insert(ctx, "events", eventRows(u.events)); err != nil {
+		return err
+	}
+	if err := u.db.Insert(ctx, "blobs", u.blobs); err != nil {
+		return err
+	}
+	if err := u.s.rows.insert(ctx, u.db, u.s); err != nil {
+		return err
+	}
+	for _, a := range u.erased {
+		if err := u.db.Exec(ctx, `DELETE FROM blobs WHERE address = ?`, a); err != nil {
+			return err
+		}
+		if err := u.unindex(ctx, a); err != nil {
+			return err
+		}
+	}
+	if u.long {
+		clear(u.events) // they hold texts
+		clear(u.blobs)
+		u.events, u.blobs, u.erased = u.events[:0], u.blobs[:0], nil
+		u.s.rows.clear()
 	}
 	return nil
 }

@@ -5,11 +5,8 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
-	"runtime"
 	"slices"
 	"strings"
-
-	"golang.org/x/sync/errgroup"
 
 	"github.com/arche-ledger/arche/internal/fault"
 	"github.com/arche-ledger/arche/ledger/duck"
@@ -77,8 +74,11 @@ type verification struct {
 	ctx    context.Context //nolint:containedctx // lives for one call
 	report *Report
 	state  *state
-	broken bool  // the fold could not go on; projections are not compared
-	from   int64 // first event whose contents must be in the file
+	broken bool // the fold could not go on; projections are not compared
+	// superseded are the events that others supersede, with their places as far as
+	// they have come by.
+	superseded map[address]int64
+	from       int64 // first event whose contents must be in the file
 }
 
 const contentGone = "the content is gone"
@@ -121,34 +121,83 @@ func (v *verification) run() error {
 	return nil
 }
 
-// events reads the whole log in order and folds it.
+// logPiece is a piece of the log on its way through a verification.
+type logPiece struct {
+	events []Event
+	looked []look
+}
+
+// verifyChunk is how many places a piece covers: four pieces are on their way.
+const verifyChunk = 8192
+
+// events reads the whole log in order and folds it. Three are at work: the
+// database reads a piece, the one before is hashed and parsed on all cores, and
+// the one before that is folded.
 func (v *verification) events() error {
-	lists := func(address string, seq int64) ([]string, error) { return v.l.idList(v.ctx, v.db, address, seq) }
-	seen := map[address]bool{}
-	prev := Event{link: zeroLink}
 	last, err := v.lastSeq()
 	if err != nil {
 		return err
 	}
-	for after := int64(0); after < last; after += foldChunk {
-		if err := v.ctx.Err(); err != nil {
-			return err
+	if err := v.findSuperseded(); err != nil {
+		return err
+	}
+	prev := Event{link: zeroLink}
+	err = ahead(func(put func(*logPiece) error) error {
+		before := zeroLink
+		return ahead(func(put func(*logPiece) error) error { return v.read(last, put) }, func(p *logPiece) error {
+			examine(p, before)
+			if n := len(p.events); n > 0 {
+				before = p.events[n-1].link
+			}
+			return put(p)
+		})
+	}, func(p *logPiece) error {
+		for i := range p.events {
+			e := &p.events[i]
+			v.event(e, &prev, &p.looked[i])
+			v.fold(e, &p.looked[i])
+			prev.seq, prev.link, prev.recordedAt = e.seq, e.link, e.recordedAt
 		}
-		batch, err := readEvents(v.ctx, v.db, after, foldChunk)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	v.report.Events = prev.seq
+	v.report.Head = strings.Clone(prev.link)
+	return v.stray(last)
+}
+
+// read reads the log piece by piece, with the lists that runs name.
+func (v *verification) read(last int64, put func(*logPiece) error) error {
+	lists := func(address string, seq int64) ([]string, error) { return v.l.idList(v.ctx, v.db, address, seq) }
+	for after := int64(0); after < last; after += verifyChunk {
+		events, err := readEvents(v.ctx, v.db, after, verifyChunk)
 		if err != nil {
 			return err
 		}
-		looked := examine(batch, prev.link)
-		for i := range batch {
-			e := &batch[i]
-			v.event(e, &prev, &looked[i], seen)
-			v.fold(e, &looked[i], lists)
-			prev = *e
+		p := &logPiece{events: events, looked: make([]look, len(events))}
+		for i := range events {
+			if e := &events[i]; e.kind == KindRunRecorded {
+				p.looked[i].body, p.looked[i].err = parseBody(e, lists)
+			}
+		}
+		if err := put(p); err != nil {
+			return err
 		}
 	}
-	v.report.Events = prev.seq
-	v.report.Head = prev.link
-	return v.stray(last)
+	return nil
+}
+
+// findSuperseded reads which events others supersede: the places of those alone
+// are kept, because there may be millions of others.
+func (v *verification) findSuperseded() error {
+	v.superseded = map[address]int64{}
+	return v.db.Query(v.ctx, `SELECT DISTINCT supersedes FROM events WHERE supersedes <> ''`, nil, func(x []driver.Value) error {
+		text, _ := x[0].(string)
+		v.superseded[eventAddress(text)] = 0
+		return nil
+	})
 }
 
 func (v *verification) lastSeq() (last int64, err error) {
@@ -176,38 +225,31 @@ type look struct {
 	err          error
 }
 
-// examine recomputes addresses and links of a batch and reads its bodies, on
-// all cores: the fold, which is one event after another, waits for none of it.
-func examine(batch []Event, before string) []look {
-	out := make([]look, len(batch))
-	var g errgroup.Group
-	workers := max(1, min(runtime.GOMAXPROCS(0), 8))
-	part := (len(batch) + workers - 1) / workers
-	for start := 0; start < len(batch); start += part {
-		g.Go(func() error {
-			for i := start; i < min(start+part, len(batch)); i++ {
-				e, prev := &batch[i], before
-				if i > 0 {
-					prev = batch[i-1].link
-				}
-				out[i].fits = eventID(e.version, e.kind, e.subject, e.supersedes, e.body) == e.id
-				out[i].linked = chainLink(prev, e) == e.link
-				if e.kind != KindRunRecorded {
-					out[i].body, out[i].err = parseBody(e, nil)
-				}
+// examine recomputes addresses and links of a piece and reads its bodies, on all
+// cores: the fold, which is one event after another, waits for none of it.
+func examine(p *logPiece, before string) {
+	_ = spread(len(p.events), func(from, to int) error {
+		var c checker
+		for i := from; i < to; i++ {
+			e, prev, l := &p.events[i], before, &p.looked[i]
+			if i > 0 {
+				prev = p.events[i-1].link
 			}
-			return nil
-		})
-	}
-	_ = g.Wait() // no part fails
-	return out
+			l.fits = c.fits(e)
+			l.linked = c.linked(prev, e)
+			if e.kind != KindRunRecorded {
+				l.body, l.err = parseBody(e, nil)
+			}
+		}
+		return nil
+	})
 }
 
 // event compares one event: its place, address, link, time and form.
-func (v *verification) event(e, prev *Event, l *look, seen map[address]bool) {
+func (v *verification) event(e, prev *Event, l *look) {
 	find := func(field, what string) {
 		v.broken = true
-		v.report.add(Finding{Seq: e.seq, Event: e.id, Table: "events", Field: field, What: what})
+		v.report.add(Finding{Seq: e.seq, Event: strings.Clone(e.id), Table: "events", Field: field, What: what})
 	}
 	if e.seq != prev.seq+1 {
 		find("seq", fmt.Sprintf("event %d follows event %d", e.seq, prev.seq))
@@ -224,21 +266,23 @@ func (v *verification) event(e, prev *Event, l *look, seen map[address]bool) {
 	if e.recordedAt.Before(prev.recordedAt) {
 		find("recorded_at", "the time is before the predecessor's")
 	}
-	a := eventAddress(e.id)
-	if e.supersedes != "" && !seen[eventAddress(e.supersedes)] {
+	if len(v.superseded) == 0 {
+		return
+	}
+	if e.supersedes != "" && v.superseded[eventAddress(e.supersedes)] == 0 {
 		find("supersedes", "it names an event that is not before it")
 	}
-	seen[a] = true
+	a := eventAddress(e.id)
+	if at, wanted := v.superseded[a]; wanted && at == 0 {
+		v.superseded[a] = e.seq
+	}
 }
 
-func (v *verification) fold(e *Event, l *look, lists func(string, int64) ([]string, error)) {
+func (v *verification) fold(e *Event, l *look) {
 	if v.broken {
 		return
 	}
 	body, err := l.body, l.err
-	if e.kind == KindRunRecorded { // its lists are read from the file, one at a time
-		body, err = parseBody(e, lists)
-	}
 	if err == nil {
 		if b, ok := body.(decisionBody); ok && b.link && !linkingIdentity(b.identity) {
 			err = alteredEvent(e, "it links records it does not call the same")
@@ -249,7 +293,7 @@ func (v *verification) fold(e *Event, l *look, lists func(string, int64) ([]stri
 	}
 	if err != nil {
 		v.broken = true
-		v.report.add(Finding{Seq: e.seq, Event: e.id, Table: "events", Field: "body", What: err.Error()})
+		v.report.add(Finding{Seq: e.seq, Event: strings.Clone(e.id), Table: "events", Field: "body", What: err.Error()})
 	}
 }
 
@@ -266,159 +310,4 @@ func (v *verification) head() error {
 		return nil
 	}
 	return err
-}
-
-// blobs recomputes the address of every content, and finds those missing.
-func (v *verification) blobs() error {
-	if !v.broken {
-		if err := v.absent(); err != nil {
-			return err
-		}
-	}
-	have := map[int32]bool{}
-	wrong := func(seq int64, address, what string) {
-		v.report.add(Finding{Seq: seq, Table: "blobs", Field: "bytes", What: clip(address) + ": " + what})
-	}
-	err := v.db.Query(v.ctx, `SELECT address, bytes, seq FROM blobs ORDER BY seq, address`, nil, func(x []driver.Value) error {
-		address, _ := x[0].(string)
-		data, _ := x[1].([]byte)
-		seq, _ := x[2].(int64)
-		switch {
-		case strings.HasPrefix(address, recordPrefix):
-			i := v.state.lookupRecord(address)
-			if i < 0 {
-				if !v.broken {
-					wrong(seq, address, "no event stored it")
-				}
-				return nil
-			}
-			if v.state.recs[i].seq != seq {
-				if !v.state.recs[i].erased {
-					wrong(seq, address, "it does not lie with its event")
-				}
-				return nil
-			}
-			if have[i] {
-				wrong(seq, address, "it is there twice")
-			}
-			have[i] = true
-			v.record(i, seq, address, data, wrong)
-		case !fitsAddress(address, data):
-			wrong(seq, address, "the content does not fit the address")
-		case seq < 1 || seq > v.report.Events:
-			wrong(seq, address, "it lies with no event")
-		}
-		return nil
-	})
-	if err != nil || v.broken {
-		return err
-	}
-	if err := v.pairing(wrong); err != nil {
-		return err
-	}
-	for i := range v.state.recs {
-		n := int32(i) //nolint:gosec // bounded by the number of events
-		if r := &v.state.recs[i]; !r.erased && !have[n] {
-			wrong(r.seq, v.state.recordID(n), contentGone)
-		}
-	}
-	return nil
-}
-
-// absent notes which contents did not come in with the log; what was stored later
-// must be there.
-func (v *verification) absent() (err error) {
-	if v.from, err = contentsFrom(v.ctx, v.db); err != nil || v.from == 1 {
-		return err
-	}
-	v.report.Notes = append(v.report.Notes, fmt.Sprintf("the log up to event %d was imported; contents that did not come with it are not looked for", v.from-1))
-	return v.state.markAbsent(v.ctx, v.db, "")
-}
-
-// pairing compares contents with the events that name them, both ways. Contents
-// that an event says were erased are missing rightly.
-func (v *verification) pairing(wrong func(int64, string, string)) error {
-	for _, check := range []struct{ sql, what string }{
-		{`SELECT b.seq, b.address FROM blobs b LEFT JOIN events e ON b.seq = e.seq
-			WHERE e.seq IS NULL OR NOT (e.subject = b.address OR contains(e.body, b.address)) ORDER BY ALL`, "the event it lies with does not name it"},
-		{`SELECT n.seq, n.address FROM (
-				SELECT seq, unnest(regexp_extract_all(body, '(?:txt|row|lst):blake3:[0-9a-f]{64}')) AS address FROM events
-				WHERE contains(body, 'txt:blake3:') OR contains(body, 'row:blake3:') OR contains(body, 'lst:blake3:')) n
-			ANTI JOIN blobs b ON b.seq = n.seq AND b.address = n.address
-			ANTI JOIN (SELECT subject FROM events WHERE kind = 'values.erased') x ON x.subject = n.address ORDER BY ALL`, contentGone},
-		{`SELECT n.seq, n.address FROM (SELECT seq, body ->> '$.address' AS address FROM events WHERE kind = 'document.written') n
-			ANTI JOIN blobs b ON b.address = n.address
-			ANTI JOIN (SELECT subject FROM events WHERE kind = 'values.erased') x ON x.subject = n.address ORDER BY ALL`, contentGone},
-		{`SELECT seq, address FROM blobs GROUP BY ALL HAVING count(*) > 1 ORDER BY ALL`, "it is there twice"},
-	} {
-		err := v.db.Query(v.ctx, check.sql, nil, func(x []driver.Value) error {
-			seq, _ := x[0].(int64)
-			address, _ := x[1].(string)
-			if check.what == contentGone && seq < v.from && !strings.HasPrefix(address, "lst:") {
-				return nil
-			}
-			wrong(seq, address, check.what)
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// record recomputes a record's public id from its content.
-func (v *verification) record(i int32, seq int64, address string, data []byte, wrong func(int64, string, string)) {
-	if v.state.recs[i].erased {
-		wrong(seq, address, "values were erased and are still there")
-		return
-	}
-	o, err := v.state.checkContent(i, data)
-	if err != nil {
-		wrong(seq, address, "the content is not what was stored")
-		return
-	}
-	again, err := newRow(o, v.state.words.get(v.state.recs[i].typ))
-	if err != nil || again.id != address {
-		wrong(seq, address, "the content does not fit the record's id")
-	}
-}
-
-// projection compares a table with the rows that the fold gives.
-func (v *verification) projection(table string) error {
-	want := v.state.rows.tables[table]
-	n := 0
-	differs := func(seq int64, what string) {
-		event := ""
-		if e, err := readEvent(v.ctx, v.db, seq); err == nil {
-			event = e.id
-		}
-		v.report.add(Finding{Seq: seq, Event: event, Table: table, Field: "row", What: what})
-	}
-	var pending []func()
-	err := v.db.Query(v.ctx, `SELECT * FROM `+table+` ORDER BY ALL NULLS FIRST`, nil, func(x []driver.Value) error {
-		if n == 0 {
-			sortRows(want)
-		}
-		if n < len(want) {
-			if field := firstDifference(x, want[n]); field >= 0 {
-				if len(pending) < mostFindings {
-					seq, _ := x[0].(int64)
-					pending = append(pending, func() { differs(seq, fmt.Sprintf("column %d differs from the fold", field+1)) })
-				}
-			}
-		}
-		n++
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	for _, p := range pending {
-		p()
-	}
-	if n != len(want) {
-		v.report.add(Finding{Table: table, Field: "rows", What: fmt.Sprintf("%d rows, the fold gives %d", n, len(want))})
-	}
-	return nil
 }
