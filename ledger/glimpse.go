@@ -191,6 +191,9 @@ func (f *loader) fates(records []string) error {
 			}
 			return nil
 		})
+	if err == nil {
+		err = f.s.markAbsent(f.ctx, f.db, " AND "+anyOf("record_id", len(records)), texts(records)...)
+	}
 	if err != nil {
 		return err
 	}

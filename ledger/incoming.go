@@ -68,8 +68,8 @@ func RemoveEmpty(ctx context.Context, path string, opts Options) (removed bool, 
 	if err != nil || seq > 0 {
 		return false, err
 	}
-	err = l.Lend(ctx, func(path string) error {
-		if removed = l.state.seq == 0; !removed { // nobody passes the gate meanwhile
+	err = l.Lend(ctx, func(path string) error { // nobody passes the gate meanwhile
+		if removed = l.state != nil && l.state.seq == 0; !removed {
 			return nil
 		}
 		return errors.Join(l.disk().RemoveAll(duck.HeadPath(path)), l.disk().RemoveAll(path))

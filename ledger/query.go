@@ -3,6 +3,7 @@ package ledger
 import (
 	"context"
 	"database/sql/driver"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -18,7 +19,54 @@ import (
 // held while it runs, so the rows are one moment's, and row must not call the
 // ledger. sql is a constant text of ours, never made of input.
 func (l *Ledger) Query(ctx context.Context, sql string, args []any, row func(v []driver.Value) error) error {
-	return l.use(ctx, func(db *duck.DB, _ *state) error { return db.Query(ctx, sql, args, row) })
+	return l.peek(ctx, func(db *duck.DB, _ ending) error { return db.Query(ctx, sql, args, row) })
+}
+
+// peek runs fn with the file open and its end compared with the remembered head.
+// Of a long log it takes no state, which whoever reads tables has no use for: it
+// compares the number of rows instead.
+func (l *Ledger) peek(ctx context.Context, fn func(db *duck.DB, end ending) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	err := l.store.Use(ctx, func(db *duck.DB) error {
+		end, err := l.seen(ctx, db)
+		if err != nil {
+			return err
+		}
+		return fn(db, end)
+	})
+	switch {
+	case errors.Is(err, duck.ErrFatal):
+		l.state = nil
+	case errors.Is(err, duck.ErrClosed):
+		return errClosed
+	}
+	return err
+}
+
+// seen is the end of the log, checked.
+func (l *Ledger) seen(ctx context.Context, db *duck.DB) (ending, error) {
+	if l.state != nil && !l.fresh {
+		return ending{l.state.seq, l.state.link}, nil
+	}
+	end, err := l.lastEvent(ctx, db)
+	if err != nil {
+		return end, err
+	}
+	if l.state != nil || end.seq <= l.verified {
+		if err := l.catchUp(ctx, db); err != nil {
+			return end, err
+		}
+		l.fresh = false
+		return ending{l.state.seq, l.state.link}, nil
+	}
+	if err := l.checkHead(ctx, db, end); err != nil {
+		return end, err
+	}
+	return end, l.checkCounts(ctx, db)
 }
 
 // Lend closes the ledger's file and lends its path to fn, for an export that
@@ -30,7 +78,10 @@ func (l *Ledger) Lend(ctx context.Context, fn func(path string) error) error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if err := l.store.Use(ctx, func(db *duck.DB) error { return l.catchUp(ctx, db) }); err != nil {
+	if err := l.store.Use(ctx, func(db *duck.DB) error {
+		_, err := l.seen(ctx, db)
+		return err
+	}); err != nil {
 		return err
 	}
 	return l.store.Lend(ctx, fn)
@@ -38,8 +89,8 @@ func (l *Ledger) Lend(ctx context.Context, fn func(path string) error) error {
 
 // Head is the end of the log.
 func (l *Ledger) Head(ctx context.Context) (log string, seq int64, link string, err error) {
-	err = l.use(ctx, func(_ *duck.DB, s *state) error {
-		log, seq, link = logMain, s.seq, s.link
+	err = l.peek(ctx, func(_ *duck.DB, end ending) error {
+		log, seq, link = logMain, end.seq, end.link
 		return nil
 	})
 	return log, seq, link, err

@@ -27,10 +27,6 @@ const (
 // joins every decision with four tables; here only those that replace another or
 // were replaced meet one, and the wide bodies stream past.
 func decisionQuery(src source, req Request) string {
-	paths := make([]string, len(decisionParts))
-	for i, p := range decisionParts {
-		paths[i] = "'$." + p + "'"
-	}
 	list := []string{
 		text("decision_id") + " AS decision_id", sideA + " AS record_a", sideB + " AS record_b", "t.entity_type", text("verb") + " AS verb",
 		text("identity") + " AS identity", text("action") + " AS action", text("score") + "::DOUBLE AS score", text("explanation") + " AS explanation",
@@ -40,7 +36,16 @@ func decisionQuery(src source, req Request) string {
 		"CASE WHEN t.newer <> " + text("decision_id") + " THEN t.newer END AS superseded_by",
 		"t.verdict AS operator_verdict", text("run") + " AS run_id", "t.actor", "t.recorded_at", "t.id AS event_id", "t.seq",
 	}
-	from := `(SELECT t.*, r.entity_type, s.decision_id AS newer, p.decision_id AS older, o.verdict
+	return src.narrowed(req, list, decisionsFrom(req))
+}
+
+// decisionsFrom are the decisions with what other events say of them.
+func decisionsFrom(req Request) string {
+	paths := make([]string, len(decisionParts))
+	for i, p := range decisionParts {
+		paths[i] = "'$." + p + "'"
+	}
+	from := `(SELECT t.*, r.entity_type, s.decision_id AS newer, p.decision_id AS older, p.event_id AS older_event, o.verdict
 		FROM (SELECT seq, id, actor, recorded_at, supersedes, subject, json_extract(body, [` + strings.Join(paths, ", ") + `]) AS x
 			FROM events WHERE kind = 'decision.recorded' AND v = 1) t
 		LEFT JOIN ` + onceStored + ` r ON r.record_id = ` + sideA + `
@@ -51,7 +56,7 @@ func decisionQuery(src source, req Request) string {
 	if req.Filter.Reveal {
 		from = strings.Replace(from, "(SELECT t.*,", "(SELECT t.*, "+sideA+" AS record_a, "+sideB+" AS record_b,", 1)
 	}
-	return src.narrowed(req, list, from)
+	return from
 }
 
 // onceStored is one row a record: a record that was stored again names the event
@@ -68,11 +73,20 @@ func LogName(format string) string { return "decisions.log." + format }
 // decision the log has seq, kind, v, supersedes and, as body, its place in the run.
 func LogColumns(reveal bool) []Column {
 	c := []Column{{"seq", Integer}, {"kind", Text}, {"v", Integer}, {"subject", Text}, {"supersedes", Text}, {"actor", Text}, {"recorded_at", Time},
-		{"body", JSON}, {"lists", JSON}}
+		{"body", JSON}}
 	if reveal {
 		c = append(c, Column{"contents", JSON})
 	}
 	return c
+}
+
+// ListsName is the file beside it with the lists that runs keep beside
+// themselves.
+func ListsName(format string) string { return "decisions.lists." + format }
+
+// ListColumns are its columns: a row for each entry of a list, in order.
+func ListColumns() []Column {
+	return []Column{{"seq", Integer}, {"list", Text}, {"entry", JSON}}
 }
 
 // carriesLog reports whether the export is of all decisions, in a form that they
@@ -83,19 +97,24 @@ func (req Request) carriesLog() bool {
 		f.Since == nil && f.Until == nil && f.Entity == nil && req.After == 0
 }
 
-// logQuery gives every event, with the lists of records that runs keep beside
-// themselves. Neither holds a value.
+// logQuery gives every event. It holds no value.
 func logQuery(req Request) string {
-	kept := func(prefixes, expression string) string {
-		return `(SELECT seq, list(` + expression + ` ORDER BY address) AS kept FROM blobs WHERE left(address, 4) IN (` + prefixes + `) GROUP BY seq)`
-	}
 	list := `t.seq, t.kind, t.v, CASE WHEN NOT t.row THEN t.subject END AS subject, t.supersedes, CASE WHEN NOT t.row THEN t.actor END AS actor,
-		CASE WHEN NOT t.row THEN t.recorded_at END AS recorded_at, CASE WHEN t.row THEN json_extract(t.body, '$.pos') ELSE t.body::JSON END AS body,
-		to_json(l.kept) AS lists`
-	from := `(SELECT *, kind = 'decision.recorded' AND v = 1 AS row FROM events) t LEFT JOIN ` + kept(`'lst:'`, `decode(bytes)::JSON`) + ` l ON l.seq = t.seq`
+		CASE WHEN NOT t.row THEN t.recorded_at END AS recorded_at, CASE WHEN t.row THEN json_extract(t.body, '$.pos') ELSE t.body::JSON END AS body`
+	from := `(SELECT *, kind = 'decision.recorded' AND v = 1 AS row FROM events) t`
 	if req.Filter.Reveal {
 		list += ", to_json(c.kept) AS contents"
-		from += ` LEFT JOIN ` + kept(`'rec:', 'row:', 'txt:'`, `{'address': address, 'bytes': base64(bytes)}`) + ` c ON c.seq = t.seq`
+		from += ` LEFT JOIN (SELECT seq, list({'address': address, 'bytes': base64(bytes)} ORDER BY address) AS kept
+			FROM blobs WHERE left(address, 4) IN ('rec:', 'row:', 'txt:') GROUP BY seq) c ON c.seq = t.seq`
 	}
 	return fmt.Sprintf("SELECT %s FROM %s WHERE t.seq <= %d ORDER BY t.seq", list, from, req.Until)
+}
+
+// listsQuery gives the lists entry by entry: one of a large batch is a value of
+// many megabytes. An entry is a record id, or a record id with the address of the
+// row that was handed in under it.
+func listsQuery(req Request) string {
+	return fmt.Sprintf(`SELECT seq, list, entry FROM (
+		SELECT seq, address AS list, unnest(json_extract(decode(bytes), '$[*]')) AS entry, generate_subscripts(json_extract(decode(bytes), '$[*]'), 1) AS place
+		FROM blobs WHERE left(address, 4) = 'lst:' AND seq <= %d) ORDER BY seq, list, place`, req.Until)
 }

@@ -198,9 +198,9 @@ func (src source) tables(ctx context.Context, l *ledger.Ledger, req Request, m *
 	queries := map[string]string{name: src.rows(req)}
 	names := []string{name}
 	if req.carriesLog() {
-		log := LogName(format)
-		queries[log] = logQuery(req)
-		names = append(names, log)
+		log, lists := LogName(format), ListsName(format)
+		queries[log], queries[lists] = logQuery(req), listsQuery(req)
+		names = append(names, log, lists)
 	}
 	for _, n := range names {
 		count, err := copyOut(ctx, l, req, n, format, queries[n])
@@ -259,23 +259,27 @@ func copyOut(ctx context.Context, l *ledger.Ledger, req Request, name, format, q
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(spill)) }()
 	out := filepath.Join(dir, name)
-	err = l.Lend(ctx, func(path string) error {
-		count, err = copyFrom(ctx, path, spill, "COPY ("+query+") TO "+duck.Quote(out)+" ("+forms[format]+")")
-		return err
-	})
-	if err != nil {
-		if ctx.Err() != nil {
-			return 0, ctx.Err()
-		}
-		if fault.As(err) != nil {
-			return 0, err
-		}
-		return 0, fmt.Errorf("export %s: %w", req.What, err)
+	if count, err = copyTo(ctx, l, spill, out, format, query); err != nil {
+		return 0, err
 	}
 	if err := os.Chmod(out, 0o600); err != nil {
 		return 0, fileFault(name, err)
 	}
 	return count, syncFile(out)
+}
+
+func copyTo(ctx context.Context, l *ledger.Ledger, spill, out, format, query string) (count int64, err error) {
+	err = l.Lend(ctx, func(path string) error {
+		count, err = copyFrom(ctx, path, spill, "COPY ("+query+") TO "+duck.Quote(out)+" ("+forms[format]+")")
+		return err
+	})
+	switch {
+	case err == nil, fault.As(err) != nil:
+		return count, err
+	case ctx.Err() != nil:
+		return 0, ctx.Err()
+	}
+	return 0, fmt.Errorf("export: %w", err)
 }
 
 // copyFrom runs one statement over a ledger's file and returns how many rows it
@@ -292,10 +296,10 @@ func copyFrom(ctx context.Context, path, spill, statement string) (int64, error)
 	}
 	defer conn.Close()
 	for _, sql := range []string{
-		fmt.Sprintf("SET memory_limit = '%dMB'", memoryMB), "SET temp_directory = " + duck.Quote(spill),
+		"ATTACH " + duck.Quote(path) + " AS source (READ_ONLY)", "USE source", "SET temp_directory = " + duck.Quote(spill),
+		fmt.Sprintf("SET memory_limit = '%dMB'", memoryMB),
 		// Queries are written so that the wide side of a join streams.
 		"SET disabled_optimizers = 'join_order,build_side_probe_side'",
-		"ATTACH " + duck.Quote(path) + " AS source (READ_ONLY)", "USE source",
 	} {
 		if _, err := conn.ExecContext(ctx, sql); err != nil {
 			return 0, err

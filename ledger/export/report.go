@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/arche-ledger/arche/ledger"
@@ -60,16 +61,23 @@ func (b *reporter) args() []any {
 // grid runs a query and keeps its first rows as text.
 func (b *reporter) grid(sql string, head ...string) (*Grid, error) {
 	g := &Grid{Head: head}
-	err := b.l.Query(b.ctx, sql, b.args(), func(v []driver.Value) error {
-		if len(g.Rows) == rowsShown {
-			g.More++
-			return nil
-		}
+	err := b.l.Query(b.ctx, fmt.Sprintf("%s LIMIT %d", sql, rowsShown), b.args(), func(v []driver.Value) error {
 		row := make([]string, len(v))
 		for i, x := range v {
 			row[i] = cellText(x)
 		}
 		g.Rows = append(g.Rows, row)
+		return nil
+	})
+	if err != nil || len(g.Rows) < rowsShown {
+		return g, err
+	}
+	// How many more there are is counted without their order, which would have to
+	// hold all of them.
+	all := sql[:strings.LastIndex(sql, "ORDER BY")]
+	err = b.l.Query(b.ctx, "SELECT count(*) FROM ("+all+")", b.args(), func(v []driver.Value) error {
+		n, _ := v[0].(int64)
+		g.More = int(n) - len(g.Rows)
 		return nil
 	})
 	return g, err

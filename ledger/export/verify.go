@@ -214,11 +214,14 @@ var counters = map[string]string{
 	".parquet": `SELECT count(*) FROM read_parquet(?)`,
 }
 
-// rowsOf is how many rows the manifest promises of a file: the log beside
-// decisions has one for each event.
+// rowsOf is how many rows the manifest promises of a file, 0 for none: the log
+// beside decisions has one for each event.
 func (m *Manifest) rowsOf(name string) int64 {
-	if name == LogName("jsonl") || name == LogName("parquet") {
+	switch name {
+	case LogName("jsonl"), LogName("parquet"):
 		return m.Head.Seq
+	case ListsName("jsonl"), ListsName("parquet"):
+		return 0 // as many as there are
 	}
 	return m.Count
 }

@@ -85,7 +85,12 @@ func folderOf(name string) (string, error) {
 // importable refuses an export that no ledger can be made of.
 func importable(m *export.Manifest, name, dir string) error {
 	const whole = "export them all: arche export decisions --out DIR"
-	log := slices.ContainsFunc(m.Files, func(f export.File) bool { return f.Name == export.LogName(rowForm(m)) })
+	beside := 0
+	for _, f := range m.Files {
+		if f.Name == export.LogName(rowForm(m)) || f.Name == export.ListsName(rowForm(m)) {
+			beside++
+		}
+	}
 	switch {
 	case m.What != "decisions":
 		return fault.New(fault.Invalid, "the export is of %s, not of decisions", m.What).WithHint("arche export decisions writes one that can be imported")
@@ -93,7 +98,7 @@ func importable(m *export.Manifest, name, dir string) error {
 		return fault.New(fault.Invalid, "%s is not the file of rows of the export it lies in", filepath.Base(name)).WithHint("name the folder")
 	case m.Filter.Since != nil || m.Filter.Until != nil || m.Filter.Entity != nil:
 		return fault.New(fault.Invalid, "the export holds a part of the decisions only").WithHint(whole)
-	case !log:
+	case beside != 2:
 		return fault.New(fault.Invalid, "the export holds rows without the log that they are imported with").
 			WithHint(whole + " --format jsonl or parquet, without --rows-only")
 	case m.Head.Log != "main":
@@ -161,11 +166,18 @@ func (b *bringing) events(yield func(ledger.Incoming, error) bool) {
 	defer stopLog()
 	rows, stopRows := b.pull("decisions."+b.form, b.m.Columns)
 	defer stopRows()
+	lists := &listReader{}
+	var stopLists func()
+	lists.next, stopLists = b.pull(export.ListsName(b.form), export.ListColumns())
+	defer stopLists()
 	for {
 		entry, err, ok := log()
 		if err == nil && !ok {
 			if _, err, ok = rows(); err == nil && ok {
 				err = fault.New(fault.Invalid, "there are more decisions than the log has")
+			}
+			if err == nil {
+				err = lists.end()
 			}
 			if err != nil {
 				yield(ledger.Incoming{}, err)
@@ -175,6 +187,9 @@ func (b *bringing) events(yield func(ledger.Incoming, error) bool) {
 		var e ledger.Incoming
 		if err == nil {
 			e, err = b.event(entry, rows)
+		}
+		if err == nil {
+			err = lists.of(entry.integer("seq"), &e)
 		}
 		if !yield(e, err) || err != nil {
 			return
@@ -217,6 +232,55 @@ func (b *bringing) event(entry *tableRow, rows func() (*tableRow, error, bool)) 
 	return e, err
 }
 
+// listReader puts the lists of runs together from their entries.
+type listReader struct {
+	next func() (*tableRow, error, bool)
+	row  *tableRow // read and not used yet
+}
+
+func (r *listReader) peek() (*tableRow, error) {
+	if r.row != nil {
+		return r.row, nil
+	}
+	row, err, ok := r.next()
+	if err != nil || !ok {
+		return nil, err
+	}
+	r.row = row
+	return row, nil
+}
+
+// of adds to an event the lists that lie with it.
+func (r *listReader) of(seq int64, e *ledger.Incoming) error {
+	for {
+		first, err := r.peek()
+		if err != nil || first == nil || first.integer("seq") != seq {
+			return err
+		}
+		list := []any{}
+		for row := first; row != nil && row.integer("seq") == seq && row.text("list") == first.text("list"); {
+			list = append(list, row.values["entry"])
+			r.row = nil
+			if row, err = r.peek(); err != nil {
+				return err
+			}
+		}
+		data, err := canon.RFC8785(list)
+		if err != nil {
+			return fault.Wrap(err, fault.Invalid, "%s: the list is no list of records", first.where)
+		}
+		e.Blobs = append(e.Blobs, ledger.Blob{Address: first.text("list"), Bytes: data})
+	}
+}
+
+func (r *listReader) end() error {
+	row, err := r.peek()
+	if err == nil && row != nil {
+		err = fault.New(fault.Invalid, "%s: the list lies with no event", row.where)
+	}
+	return err
+}
+
 // decisionBody is the body of a decision's event out of its row.
 func decisionBody(row *tableRow, pos any) *canon.Object {
 	var withheld any
@@ -231,14 +295,6 @@ func decisionBody(row *tableRow, pos any) *canon.Object {
 
 // blobsOf are the contents that came with an event.
 func blobsOf(entry *tableRow) (out []ledger.Blob, err error) {
-	lists, _ := entry.values["lists"].([]any)
-	for _, l := range lists {
-		data, err := canon.RFC8785(l)
-		if err != nil {
-			return nil, fault.Wrap(err, fault.Invalid, "%s: a list is no list of records", entry.where)
-		}
-		out = append(out, ledger.Blob{Address: ledger.ContentAddress("lst", data), Bytes: data})
-	}
 	contents, _ := entry.values["contents"].([]any)
 	for _, c := range contents {
 		o, _ := c.(*canon.Object)
@@ -273,8 +329,11 @@ func (b *bringing) compare(l *ledger.Ledger) error {
 			continue // the same bytes
 		}
 		columns := b.m.Columns
-		if f.Name != "decisions."+b.form {
+		switch f.Name {
+		case export.LogName(b.form):
 			columns = export.LogColumns(b.m.Filter.Reveal)
+		case export.ListsName(b.form):
+			columns = export.ListColumns()
 		}
 		if err := b.sameRows(&bringing{ctx: b.ctx, dir: dir, work: dir}, f.Name, columns); err != nil {
 			return err

@@ -130,7 +130,7 @@ func TestDecisionsRoundTrip(t *testing.T) {
 			again := reopen(t, path)
 			second, _ := exportDecisions(t, again, format, reveal)
 			entries, err := os.ReadDir(first)
-			if err != nil || len(entries) != 4 {
+			if err != nil || len(entries) != 5 {
 				t.Fatalf("%v, %v", entries, err)
 			}
 			for _, e := range entries {
@@ -244,9 +244,10 @@ func reseal(t *testing.T, dir, name string, change func(text string) string) {
 	if err := os.WriteFile(path, []byte(changed), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if name == "decisions.jsonl" {
+	switch name {
+	case "decisions.jsonl":
 		m.Count = int64(strings.Count(changed, "\n"))
-	} else {
+	case "decisions.log.jsonl":
 		m.Head.Seq = int64(strings.Count(changed, "\n"))
 	}
 	names := make([]string, len(m.Files))
@@ -274,7 +275,7 @@ func TestForgedDecisions(t *testing.T) {
 			return strings.Join(change(lines), "")
 		}
 	}
-	const rows, log = "decisions.jsonl", "decisions.log.jsonl"
+	const rows, log, runs = "decisions.jsonl", "decisions.log.jsonl", "decisions.lists.jsonl"
 	for _, c := range []struct {
 		want, file string
 		change     func(string) string
@@ -296,7 +297,11 @@ func TestForgedDecisions(t *testing.T) {
 		{"do not end in the link", log, line(func(l []string) []string { return l[:len(l)-2] })},
 		{"", log, line(func(l []string) []string { return l[1:] })},
 		{"do not end in the link", log, swap("organisation", "organisatiom")},
-		{"its list", log, swap(`"lists":[[`, `"lists":[["rec:sha256:00",`)},
+		{"does not fit its address", runs, line(func(l []string) []string { return l[1:] })},
+		{"does not fit its address", runs, line(func(l []string) []string { l[3], l[4] = l[4], l[3]; return l })},
+		{"its list", runs, func(string) string { return "" }},
+		{"lies with no event", runs, swap(`{"seq":`, `{"seq":9`)},
+		{"no column 'kind' is known", runs, swap(`{"seq":`, `{"kind":1,"seq":`)},
 		{"column recorded_at: no time", log, swap(`"recorded_at":"20`, `"recorded_at":"x20`)},
 		{"column seq: no BIGINT", log, swap(`"seq":1,`, `"seq":"1",`)},
 		{"no column 'extra' is known", log, swap(`{"seq"`, `{"extra":null,"seq"`)},
