@@ -3,6 +3,7 @@ package ledger
 import (
 	"bytes"
 	"errors"
+	"log/slog"
 
 	"github.com/arche-ledger/arche/resolve"
 )
@@ -63,13 +64,19 @@ func (r *reader) attachIndex(c *corpus, key corpusKey, typ word) error {
 	}
 	openAll(have)
 	plan, wrong := x.plan(r.s, list, have)
+	if len(wrong) > 0 {
+		r.l.opts.Log.WarnContext(r.ctx, "parts of the index of resolve did not fit the stored records; they are made again",
+			slog.String("entity_type", entityType), slog.Int("parts", len(wrong)))
+	}
 	made, err := r.makeParts(key, list, plan)
 	if err != nil {
 		return err
 	}
 	if writable {
-		if err := r.saveParts(entityType, form, made, wrong); err != nil && r.ctx.Err() != nil {
+		if err := r.saveParts(entityType, form, made, wrong); r.ctx.Err() != nil {
 			return err
+		} else if err != nil {
+			r.l.opts.Log.WarnContext(r.ctx, "the index of resolve could not be written", slog.Any("error", err))
 		}
 	}
 	for _, p := range plan {
@@ -177,6 +184,8 @@ func (r *reader) checkRows(c *corpus, res *resolve.Result) error {
 
 // dropIndex forgets the index of a pack, in memory and in the file.
 func (r *reader) dropIndex(key corpusKey, typ word) error {
+	r.l.opts.Log.WarnContext(r.ctx, "the index of resolve differs from the stored records; it is made again",
+		slog.String("entity_type", r.s.words.get(typ)))
 	delete(r.l.cache.corpora, key)
 	form, err := resolve.Form(key.entity, key.packVersion, key.engine)
 	if err != nil {

@@ -49,9 +49,12 @@ func writeForever(mode string, first int, path string) error {
 		return err
 	}
 	ctx := context.Background()
+	if mode == "indexed" {
+		l.IndexOf(3, 5)
+	}
 	for n := first; mode != "turns" || n < first+turnsEach; n++ {
 		switch mode {
-		case "resolve":
+		case "resolve", "indexed":
 			_, err = l.Resolve(ctx, canon.Obj("name", fmt.Sprintf("Kijani%d Tea Exporters", n%7), "n", n), "organisation")
 		case "observe":
 			var res *resolve.Result

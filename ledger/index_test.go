@@ -1,12 +1,15 @@
 package ledger_test
 
 import (
+	"bytes"
 	"context"
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"log/slog"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -238,7 +241,8 @@ func TestWrongIndexIsNotBelieved(t *testing.T) {
 				t.Fatal(err)
 			}
 			alter(t, path, sql)
-			l = indexed(t, path, ledger.Options{})
+			var said bytes.Buffer
+			l = indexed(t, path, ledger.Options{Log: slog.New(slog.NewTextHandler(&said, nil))})
 			var report ledger.Report
 			if err := l.Verify(t.Context(), &report); err == nil || report.Findings[0].Table != "index_parts" {
 				t.Errorf("verify: %v", err)
@@ -248,6 +252,9 @@ func TestWrongIndexIsNotBelieved(t *testing.T) {
 			}
 			if err := l.Verify(t.Context(), nil); err != nil {
 				t.Errorf("it was not mended: %v", err)
+			}
+			if !strings.Contains(said.String(), "made again") {
+				t.Errorf("nothing was said of it: %q", said.String())
 			}
 		})
 	}
@@ -324,6 +331,35 @@ func TestIndexFaults(t *testing.T) {
 		}
 		if hits < 6 {
 			t.Errorf("only %d operations were failed", hits)
+		}
+	}
+}
+
+// TestKilledWhileIndexing kills a process that resolves and keeps the index, a
+// stretch every third record: what the next process finds answers as the
+// contents do.
+func TestKilledWhileIndexing(t *testing.T) {
+	path, next, kills := filePath(t), 0, 5
+	if long() {
+		kills = 60
+	}
+	for k := range kills {
+		ack := killOnce(t, "indexed", next, path, 2+5*k%9)
+		next = ack.n + 2
+		checkAfterKill(t, "resolve", path, ack)
+		l := open(t, path, ledger.Options{})
+		l.IndexOf(3, 5)
+		rec := canon.Obj("name", "Kijani3 Tea Exporters")
+		cold := matched(t, l, rec, "organisation", true)
+		if len(stretches(t, l)) == 0 {
+			t.Fatal("no stretch was kept")
+		}
+		l.IndexOf(never, never)
+		if diff := cmp.Diff(matched(t, l, rec, "organisation", true), cold); diff != "" {
+			t.Fatalf("after kill %d (-contents +index)\n%s", k, diff)
+		}
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
 		}
 	}
 }

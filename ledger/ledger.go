@@ -3,6 +3,7 @@ package ledger
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -35,6 +36,9 @@ type Options struct {
 	// CheckpointEvery events (0 = never).
 	Signer          proof.Signer
 	CheckpointEvery int64
+	// Log, when set, is told what was found wrong and mended without failing a
+	// call.
+	Log *slog.Logger
 	// Fault is the seam through which tests fail any operation of the store.
 	Fault func(op string) error
 }
@@ -75,6 +79,9 @@ func Open(uri string, opts Options) (*Ledger, error) {
 	}
 	if opts.Actor == "" {
 		opts.Actor = "arche"
+	}
+	if opts.Log == nil {
+		opts.Log = slog.New(slog.DiscardHandler)
 	}
 	if opts.Threads == 0 {
 		opts.Threads = 1

@@ -61,7 +61,7 @@ func NewCorpus(entity, packVersion, engine string) (*Corpus, error) {
 	if c.tail, err = newGrowing(p); err != nil {
 		return nil, err
 	}
-	return c, c.placed.reset(p)
+	return c, c.reset(p)
 }
 
 // Len returns the number of records.

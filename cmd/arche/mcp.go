@@ -159,6 +159,7 @@ func (a *app) serverOptions(project, tools string, log *slog.Logger) (opts mcpse
 	if err != nil {
 		return opts, closeAll, err
 	}
+	lopts.Log = log
 	if uri := a.ledgerURI(); uri != "" {
 		if opts.Ledger, err = ledger.Open(uri, lopts); err != nil {
 			return opts, closeAll, err
