@@ -231,23 +231,25 @@ func (r *reader) saveParts(entityType, form string, made, wrong []*indexPart) er
 
 // keepIndex makes the stretches that the records stored of late fill, for the
 // packs that this ledger resolves with. What was asked for is durable already:
-// an index that cannot be written is made when it is needed.
-func (l *Ledger) keepIndex(ctx context.Context, db *duck.DB, s *state) {
+// an index that cannot be written is made when it is needed. A unit that stored
+// few records makes one small stretch at most: a file of before gets its index
+// little by little, or from its first resolve.
+func (l *Ledger) keepIndex(ctx context.Context, db *duck.DB, s *state, stored int) {
 	for _, name := range resolve.Entities() {
 		typ, ok := s.words.index[name]
 		if !ok || len(s.byType[typ])-l.index.upTo[name] < l.index.least {
 			continue
 		}
 		r := l.reader(ctx, db, s)
-		if err := r.growIndex(corpusKey{name, l.opts.PackVersion, l.opts.Engine}, typ); err != nil {
+		if err := r.growIndex(corpusKey{name, l.opts.PackVersion, l.opts.Engine}, typ, stored); err != nil {
 			return
 		}
 	}
 }
 
 // growIndex covers the records behind the last stretch of a type, when they are
-// enough for another.
-func (r *reader) growIndex(key corpusKey, typ word) error {
+// enough for another: about as many as were stored.
+func (r *reader) growIndex(key corpusKey, typ word, stored int) error {
 	form, err := resolve.Form(key.entity, key.packVersion, key.engine)
 	if err != nil {
 		return err
@@ -268,8 +270,11 @@ func (r *reader) growIndex(key corpusKey, typ word) error {
 	list := r.s.byType[typ]
 	x.upTo[key.entity] = int(at)
 	var plan []*indexPart
-	for from := int(at); len(list)-from >= x.least; from += x.most {
-		plan = append(plan, &indexPart{first: from, n: min(x.most, len(list)-from)})
+	budget := max(stored, x.least)
+	for from := int(at); len(list)-from >= x.least && budget > 0; {
+		n := min(x.most, len(list)-from, max(budget, x.least))
+		plan = append(plan, &indexPart{first: from, n: n})
+		from, budget = from+n, budget-n
 	}
 	made, err := r.makeParts(key, list, plan)
 	if err != nil || len(made) == 0 {
