@@ -109,5 +109,5 @@ func (k *blocker) checkUnbounded(limit int64) error {
 		return nil
 	}
 	return fault.New(fault.Limit, "near coordinates bring %d pairs and equal identifiers %d, more than the %d allowed", near, ids, limit).
-		WithHint("many records seem to share one coordinate or identifier that is none: leave it out of them, split the lists, or raise the limit")
+		WithHint("many records seem to share one coordinate or identifier that is none: leave it out of them, split the lists, or raise the limit (--max-pairs of arche compare)")
 }

@@ -33,6 +33,8 @@ type run struct {
 	pinned  *canon.Object // what decides the answer beside the records
 	written bool          // edges are written out as their pairs surface
 
+	surfaced atomic.Int64 // pairs of all chunks
+
 	mu       sync.Mutex // guards what follows, which workers add up
 	repeated [2]int     // records whose id another one of the list has
 	ignored  map[string]bool
@@ -122,6 +124,30 @@ func prepare(ctx context.Context, req Request) (*run, error) {
 // minutes on one processor.
 const DefaultMaxPairs = 100_000_000
 
+// DefaultMaxEdges is how many pairs may surface where all edges are held at
+// once, some 500 bytes each, and DefaultMaxStreamed where they are streamed and
+// 16 bytes each are held.
+const (
+	DefaultMaxEdges    = 10_000_000
+	DefaultMaxStreamed = 100_000_000
+)
+
+// maxEdges is how many pairs may surface in this call.
+func (r *run) maxEdges() int64 {
+	switch {
+	case r.req.MaxEdges > 0:
+		return r.req.MaxEdges
+	case r.written:
+		return DefaultMaxEdges
+	}
+	return DefaultMaxStreamed
+}
+
+func tooManyEdges(limit int64) error {
+	return fault.New(fault.Limit, "more than %d pairs match or need review, the most that one call answers", limit).
+		WithHint("raise the threshold, split the lists, or leave values out that many records share")
+}
+
 // checkPairs refuses a call without blocking that would take very long, and
 // says how many pairs it needs.
 func checkPairs(req *Request, block string) error {
@@ -140,7 +166,7 @@ func checkPairs(req *Request, block string) error {
 		return nil
 	}
 	return fault.New(fault.Limit, "without blocking this call would score %d pairs, more than the %d allowed", pairs, limit).
-		WithHint("compare with entity, which scores likely pairs only, split the lists, or raise the limit")
+		WithHint("compare with entity, which scores likely pairs only, split the lists, or raise the limit (--max-pairs of arche compare)")
 }
 
 // requestPlan checks what a request says about how to compare.
@@ -385,6 +411,7 @@ type worker struct {
 	touched int32
 	badEdge error
 	found   chunk // of the rows being scored
+	counted int   // of what was found, added to what the run counts
 }
 
 func newWorker(r *run) (*worker, error) {
@@ -410,7 +437,7 @@ func newWorker(r *run) (*worker, error) {
 // rows scores rows from up to to, and adds what surfaced in order.
 func (w *worker) rows(ctx context.Context, from, to int, into *chunk) error {
 	out := &w.found
-	out.pairs, out.edges = out.pairs[:0], out.edges[:0]
+	out.pairs, out.edges, w.counted = out.pairs[:0], out.edges[:0], 0
 	for i := int32(from); i < int32(to); i++ {
 		first := len(out.pairs)
 		list := w.candidates(i)
@@ -419,8 +446,8 @@ func (w *worker) rows(ctx context.Context, from, to int, into *chunk) error {
 		for n, j := range list {
 			if n%touchRows == 0 {
 				w.touched += w.r.b.touch(list[n:min(len(list), n+touchRows)])
-				if n%ctxRows == 0 && ctx.Err() != nil {
-					return ctx.Err()
+				if err := w.mayGoOn(ctx, n); err != nil {
+					return err
 				}
 			}
 			score, ok, err := w.scorer.with(i, j)
@@ -440,6 +467,9 @@ func (w *worker) rows(ctx context.Context, from, to int, into *chunk) error {
 		if w.exact {
 			w.skipped += w.seek.skipped(i)
 		}
+	}
+	if err := w.mayGoOn(ctx, 0); err != nil {
+		return err
 	}
 	into.pairs, into.edges = slices.Clone(out.pairs), slices.Clone(out.edges)
 	return nil
@@ -465,6 +495,21 @@ func (c *chunk) Swap(x, y int) {
 	if len(c.edges) > 0 {
 		c.edges[x], c.edges[y] = c.edges[y], c.edges[x]
 	}
+}
+
+// mayGoOn is nil unless the call was cancelled or too many pairs surface; the
+// context is asked now and then.
+func (w *worker) mayGoOn(ctx context.Context, n int) error {
+	if more := len(w.found.pairs) - w.counted; more > 0 {
+		w.counted += more
+		if limit := w.r.maxEdges(); w.r.surfaced.Add(int64(more)) > limit {
+			return tooManyEdges(limit)
+		}
+	}
+	if n%ctxRows == 0 {
+		return ctx.Err()
+	}
+	return nil
 }
 
 // write writes out the edge of the pair that was just screened. An error waits:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -54,6 +55,7 @@ func TestFaults(t *testing.T) {
 		"category":         {resolve.Request{Comparators: spec("kind", "code", "field", "name", "category", "toys")}, "electronics"},
 		"blocking":         {resolve.Request{Entity: "person", Block: "soundex"}, "soundex"},
 		"too many pairs":   {resolve.Request{Comparators: spec("kind", "name", "field", "name"), MaxPairs: -1}, "would score 1 pairs"},
+		"too many edges":   {resolve.Request{Entity: "person", MaxEdges: 1, A: slices.Concat(a, named("c", "Secretname Obi"))}, "more than 1 pairs match or need review"},
 		"one coordinate":   {resolve.Request{Entity: "place", MaxPairs: -1, A: []*canon.Object{canon.Obj("lat", "6.5", "lon", "3.3")}}, "near coordinates bring 0 pairs"},
 		"admin path":       {resolve.Request{Comparators: spec("kind", "containment", "field", "name")}, "administrative path"},
 		"absent record":    {resolve.Request{Entity: "person", A: []*canon.Object{nil}}, "not an object"},
@@ -243,6 +245,18 @@ func TestWouldResolve(t *testing.T) {
 	}
 	if _, ok, _ := resolve.WouldResolve("organisation", "", rec, rec, 0.6, &high, &threshold); !ok {
 		t.Error("a low score is answered without fields")
+	}
+	// Under the second engine a filler is no value, and dob is the birth date.
+	a, b := canon.Obj("name", "Ali Musa", "dob", "1990-01-02", "phone", "N/A"), canon.Obj("name", "Ali Musa", "birth_date", "1990-01-02", "phone", "0801 234 5678")
+	labels, ok, err = resolve.WouldResolveWith("person", "", resolve.EngineV2, a, b, 0.6, &low, &threshold)
+	if diff := cmp.Diff([]string{"national_id", "email", "phone", "address"}, labels); diff != "" || !ok || err != nil {
+		t.Error(diff, ok, err)
+	}
+	if labels, _, _ = resolve.WouldResolve("person", "", a, b, 0.6, &low, &threshold); !slices.Contains(labels, "birth_date") || slices.Contains(labels, "phone") {
+		t.Errorf("the first engine asks for %v", labels)
+	}
+	if _, _, err := resolve.WouldResolveWith("person", "", "crosswalk.v3", a, b, 0.6, &low, &threshold); err == nil {
+		t.Error("an engine that is none is no error")
 	}
 	if _, _, err := resolve.WouldResolve("record", "", rec, rec, 1, nil, nil); err == nil {
 		t.Error("a type that is no pack is no error")

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -214,4 +215,32 @@ func TestCorpusWithCommonWords(t *testing.T) {
 			t.Errorf("%s (-compare +corpus):\n%s", name, diff)
 		}
 	}
+}
+
+// The order of the rows changes no decision, no id and no count.
+func TestSameDecisionsInAnyOrder(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		req := resolve.Request{A: drawList(t, "a", 80), B: drawList(t, "b", 40), Entity: drawEntity.Draw(t, "entity"), Threshold: 0.6,
+			Engine: rapid.SampledFrom([]string{resolve.EngineV1, resolve.EngineV2}).Draw(t, "engine")}
+		said := func() string {
+			res, err := resolve.Compare(t.Context(), req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			edges := make([]string, len(res.Edges))
+			for i := range res.Edges {
+				edges[i] = encode(t, res.Edges[i].Object())
+			}
+			slices.Sort(edges)
+			res.Edges = nil
+			return strings.Join(edges, "\n") + encode(t, res.Answer())
+		}
+		before := said()
+		for _, list := range []*[]*canon.Object{&req.A, &req.B} {
+			*list = rapid.Permutation(*list).Draw(t, "order")
+		}
+		if after := said(); after != before {
+			t.Fatalf("other rows first:\n%s\nbefore:\n%s", after, before)
+		}
+	})
 }

@@ -50,6 +50,10 @@ type Request struct {
 	// DefaultMaxBlocked.
 	MaxPairs int64
 
+	// MaxEdges is how many pairs may match or need review; 0 is DefaultMaxEdges,
+	// and DefaultMaxStreamed for Stream. More end the call.
+	MaxEdges int64
+
 	// Dedupe compares A with itself (B is not given): each pair of different
 	// rows once, the earlier row on side a.
 	Dedupe bool

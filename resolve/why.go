@@ -135,6 +135,10 @@ func (p *plan) carried(c *comparator, rec *canon.Object) bool {
 	}
 	for _, k := range keys {
 		v := rec.Value(k)
+		if p.v2 {
+			// A filler is no value there, and a field has more than one name.
+			v, _ = p.value(rec, k)
+		}
 		if v == nil {
 			return false
 		}
@@ -172,7 +176,13 @@ func describeGap(c *comparator, label string) gap {
 // them. ok is false when the pack has no advice: a contradiction holds the pair,
 // nothing is missing, or entity is no pack.
 func WouldResolve(entity, packVersion string, a, b *canon.Object, score float64, distinctiveMax *float64, threshold *float64) (labels []string, ok bool, err error) {
-	p, err := planFor(entity, packVersion, "")
+	return WouldResolveWith(entity, packVersion, "", a, b, score, distinctiveMax, threshold)
+}
+
+// WouldResolveWith is WouldResolve for a review that was decided under a given
+// engine.
+func WouldResolveWith(entity, packVersion, engine string, a, b *canon.Object, score float64, distinctiveMax *float64, threshold *float64) (labels []string, ok bool, err error) {
+	p, err := planFor(entity, packVersion, engine)
 	if err != nil {
 		return nil, false, err
 	}

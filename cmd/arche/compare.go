@@ -22,6 +22,7 @@ type compareFlags struct {
 	aID, bID            string
 	mapping             []string
 	threshold           float64
+	maxPairs            int64
 	backend, block      string
 	saveModel           string
 	loadModel           string
@@ -81,6 +82,7 @@ func (f *compareFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.saveModel, "save-model", "", "with --backend splink: write the model as settings of the Splink package")
 	flags.StringVar(&f.loadModel, "load-model", "", "with --backend splink: use the model of a settings file instead of training one")
 	flags.StringVar(&f.block, "block", "", "none compares every pair")
+	flags.Int64Var(&f.maxPairs, "max-pairs", 0, "most pairs to score without blocking (default 100 million), or that equal coordinates\nand identifiers may bring with it (default 2 billion)")
 	flags.StringVar(&f.format, "format", "", "format of the input: csv, tsv, json, jsonl or parquet (default: by name)")
 	flags.StringVar(&f.out, "out", "", "write the pairs to a .csv, .jsonl or .parquet file")
 	flags.BoolVar(&f.all, "all", false, "list every pair on a terminal too")
@@ -146,7 +148,7 @@ func (a *app) runCompare(ctx context.Context, req resolve.Request) (*resolve.Res
 }
 
 func (a *app) compareRequest(ctx context.Context, files []string, f compareFlags) (resolve.Request, error) {
-	req := resolve.Request{Entity: f.entity, Backend: f.backend, Threshold: f.threshold, Block: f.block, Dedupe: len(files) == 1}
+	req := resolve.Request{Entity: f.entity, Backend: f.backend, Threshold: f.threshold, Block: f.block, MaxPairs: f.maxPairs, Dedupe: len(files) == 1}
 	var err error
 	if req.PackVersion, req.Engine, err = a.engineDefaults(); err != nil {
 		return req, err
@@ -160,6 +162,8 @@ func (a *app) compareRequest(ctx context.Context, files []string, f compareFlags
 		return req, usagef("--block must be union or none")
 	case len(files) == 2 && files[0] == "-" && files[1] == "-":
 		return req, usagef("only one list can come from standard input")
+	case f.maxPairs < 0:
+		return req, usagef("--max-pairs must not be negative")
 	case f.threshold < 0 || f.threshold > 1:
 		return req, usagef("--threshold must be from 0 to 1")
 	}
