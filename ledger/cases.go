@@ -242,7 +242,11 @@ func (r *reader) wouldResolve(rec *receipt) ([]string, error) {
 		threshold = &f
 	}
 	typ := r.s.words.get(r.s.recs[d.a].typ)
-	labels, ok, err := resolve.WouldResolve(typ, r.packVersionOf(rec), a, b, d.score, most, threshold)
+	engine := ""
+	if rec.object("pins").Value("engine") == resolve.EngineV2 {
+		engine = resolve.EngineV2
+	}
+	labels, ok, err := resolve.WouldResolveWith(typ, r.packVersionOf(rec), engine, a, b, d.score, most, threshold)
 	if err == nil && ok && len(labels) > 0 {
 		return labels, nil
 	}
