@@ -64,12 +64,12 @@ func StopAll(all []*Server) error {
 	return errors.Join(errs...)
 }
 
-// Call calls a tool and reads its answer into out. An answer that is an error is
-// one.
-func (s *Server) Call(ctx context.Context, tool string, args, out any) error {
+// Raw calls a tool and returns the text of its answer. An answer that is an
+// error comes as text and as one.
+func (s *Server) Raw(ctx context.Context, tool string, args any) (string, error) {
 	res, err := s.session.CallTool(ctx, &mcp.CallToolParams{Name: tool, Arguments: args})
 	if err != nil {
-		return fmt.Errorf("%s: %w", tool, err)
+		return "", fmt.Errorf("%s: %w", tool, err)
 	}
 	text := ""
 	if len(res.Content) > 0 {
@@ -78,7 +78,26 @@ func (s *Server) Call(ctx context.Context, tool string, args, out any) error {
 		}
 	}
 	if res.IsError {
-		return fmt.Errorf("%s: %s", tool, text)
+		return text, fmt.Errorf("%s: %s", tool, text)
+	}
+	return text, nil
+}
+
+// Object is the answer as an object, nil when it is none.
+func Object(raw string) map[string]any {
+	var o map[string]any
+	_ = json.Unmarshal([]byte(raw), &o) // nil says it
+	return o
+}
+
+// Log is what the server said on standard error; ask after Stop.
+func (s *Server) Log() string { return s.stderr.String() }
+
+// Call calls a tool and reads its answer into out.
+func (s *Server) Call(ctx context.Context, tool string, args, out any) error {
+	text, err := s.Raw(ctx, tool, args)
+	if err != nil {
+		return err
 	}
 	if err := json.Unmarshal([]byte(text), out); err != nil {
 		return fmt.Errorf("%s: %w", tool, err)
