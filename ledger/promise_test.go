@@ -1,10 +1,15 @@
 package ledger_test
 
 import (
+	"context"
 	"database/sql/driver"
 	"errors"
 	"os"
+	"runtime"
 	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/arche-ledger/arche/internal/canon"
 	"github.com/arche-ledger/arche/ledger"
@@ -155,5 +160,59 @@ func TestMembersFollowCuts(t *testing.T) {
 	}
 	if n := inView(); n != 1 {
 		t.Errorf("the view has %d entities after the cut, want 1", n)
+	}
+}
+
+// TestSameBytesEverywhere makes the same ledger with one, two and eight threads,
+// in other time zones and languages, in memory and in a file: the same rows, the
+// same checkpoint and the same answers, byte for byte.
+func TestSameBytesEverywhere(t *testing.T) {
+	before, zone := runtime.GOMAXPROCS(0), time.Local
+	defer func() {
+		runtime.GOMAXPROCS(before)
+		time.Local = zone
+	}()
+	var want []string
+	for n, x := range []struct {
+		threads    int
+		zone, lang string
+		file       bool
+	}{
+		{1, "UTC", "C", false}, {2, "Asia/Kathmandu", "de_DE.UTF-8", false}, {8, "America/St_Johns", "tr_TR.UTF-8", true},
+	} {
+		runtime.GOMAXPROCS(x.threads)
+		t.Setenv("TZ", x.zone)
+		t.Setenv("LANG", x.lang)
+		t.Setenv("LC_ALL", x.lang)
+		at, err := time.LoadLocation(x.zone)
+		if err != nil {
+			t.Skipf("no time zones here: %v", err)
+		}
+		time.Local = at
+		uri := "duckdb:///:memory:"
+		if x.file {
+			uri = filePath(t)
+		}
+		f := furnish(t, uri)
+		got := append(dump(t, f.Ledger), f.note)
+		for _, id := range []string{f.match, f.open} {
+			for _, ask := range []func(context.Context, string) (*canon.Object, error){f.Decision, f.Explain, f.Replay} {
+				o, err := ask(t.Context(), id)
+				got = append(got, indent(t, o, err))
+			}
+		}
+		for _, list := range []func(context.Context, string) (*canon.Object, error){f.Entities, f.Cases} {
+			o, err := list(t.Context(), "")
+			got = append(got, indent(t, o, err))
+		}
+		if n == 0 {
+			want = got
+		} else if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%+v (-first +now)\n%s", x, diff)
+		}
+		_ = f.Close()
+	}
+	if len(want) < 30 {
+		t.Errorf("only %d rows and answers", len(want))
 	}
 }

@@ -33,7 +33,7 @@ func furnish(t *testing.T, uri string) *furnished {
 	t.Helper()
 	ctx := t.Context()
 	f := &furnished{}
-	f.Ledger = open(t, uri, ledger.Options{Fault: func(op string) error {
+	f.Ledger = open(t, uri, ledger.Options{Clock: arctest.NewClock().Now, Fault: func(op string) error {
 		if f.fault == nil {
 			return nil
 		}
