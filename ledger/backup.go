@@ -336,7 +336,6 @@ func (l *Ledger) finishRestore(ctx context.Context, db *duck.DB, s *state) error
 	s.flushPending()
 	rows := s.rows
 	err := l.store.Write(ctx, db, rows.n, func() error {
-		rows.sort(s)
 		return rows.insert(ctx, db, s)
 	})
 	if err != nil {

@@ -49,7 +49,6 @@ func (l *Ledger) Rebuild(ctx context.Context) error {
 					return err
 				}
 			}
-			rows.sort(s)
 			return rows.insert(ctx, db, s)
 		})
 		if err != nil {

@@ -141,11 +141,10 @@ func (r *rowSet) inOrderOfSeq() {
 	}
 }
 
-// sort puts the rows into the one order that tables are compared in.
-func (r *rowSet) sort(s *state) {
-	slices.SortStableFunc(r.records, func(a, b recordRow) int { return cmp.Compare(a.seq, b.seq) })
-	slices.SortStableFunc(r.decisions, func(a, b decisionRow) int { return cmp.Compare(s.decs[a.i].seq, s.decs[b.i].seq) })
-	slices.SortStableFunc(r.members, func(a, b memberRow) int {
+// sortMembers puts changes into the order in which rebuilds of the first versions
+// left them.
+func sortMembers(s *state, members []memberRow) {
+	slices.SortStableFunc(members, func(a, b memberRow) int {
 		if a.seq != b.seq {
 			return cmp.Compare(a.seq, b.seq)
 		}
@@ -157,7 +156,8 @@ func (r *rowSet) sort(s *state) {
 // insertChunk is how many rows are made for the database at a time.
 const insertChunk = 4096
 
-// insert adds all rows to their tables.
+// insert adds all rows to their tables, in the order in which the fold made them:
+// of two changes of one record by one event the last counts.
 func (r *rowSet) insert(ctx context.Context, db *duck.DB, s *state) error {
 	r.inOrderOfSeq()
 	for _, table := range projections {

@@ -41,10 +41,12 @@ var schema = []string{
 	`CREATE VIEW live_decisions AS SELECT d.* FROM decisions d
 		WHERE NOT EXISTS (SELECT 1 FROM decisions s WHERE s.supersedes = d.event_id)`,
 	`CREATE VIEW cases AS SELECT * FROM live_decisions WHERE identity = 'review'`,
+	// One event may move a record twice, so the place of a row counts too. Files
+	// made earlier keep a view that looks at seq alone; v_entity is right in all.
 	`CREATE VIEW entities AS SELECT entity_id, any_value(entity_type) AS entity_type, list(record_id ORDER BY seq, record_id) AS records
-		FROM (SELECT record_id, arg_max(entity_id, seq) AS entity_id, arg_max(entity_type, seq) AS entity_type, max(seq) AS seq
-			FROM (SELECT record_id, coalesce(entity_id, '') AS entity_id, entity_type, seq FROM members) GROUP BY record_id)
-		WHERE entity_id <> '' GROUP BY entity_id`,
+		FROM (SELECT *, rowid AS place FROM members
+			QUALIFY row_number() OVER (PARTITION BY record_id ORDER BY seq DESC, place DESC) = 1)
+		WHERE coalesce(entity_id, '') <> '' GROUP BY entity_id`,
 }
 
 // projections are the tables that rebuild empties and fills again, with the

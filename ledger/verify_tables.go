@@ -276,7 +276,7 @@ func (v *verification) projection(table string) error {
 }
 
 // written reports whether lines are some rows as the fold gives them, in its
-// order or in the one that a rebuild leaves.
+// order or in the one that older rebuilds left.
 func (r *rowSet) written(s *state, table string, from, to int, lines string) bool {
 	const part = 1024
 	parts := make([][]byte, (to-from+part-1)/part)
@@ -302,7 +302,7 @@ func (r *rowSet) written(s *state, table string, from, to int, lines string) boo
 		return false
 	}
 	again := &rowSet{members: slices.Clone(r.members[from:to])}
-	again.sort(s)
+	sortMembers(s, again.members)
 	var b []byte
 	for _, row := range again.values(s, table, 0, to-from) {
 		b = appendLine(b, row)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -13,6 +14,7 @@ import (
 // newEntities lists what decisions have linked.
 func newEntities(a *app) *cobra.Command {
 	var f readFlags
+	var shown listFlags
 	var entity, id string
 	cmd := &cobra.Command{
 		Use:   "entities",
@@ -25,14 +27,50 @@ func newEntities(a *app) *cobra.Command {
 			if id != "" {
 				return a.entityHistory(cmd.Context(), id, f)
 			}
-			return a.tool(cmd.Context(), "entities", typeArgs(entity), f, a.showEntities)
+			return a.tool(cmd.Context(), "entities", typeArgs(entity), f, func(o *canon.Object) { a.showEntities(o, &shown) })
 		},
 	}
 	a.typeFlag(cmd, &entity, "only entities of this type")
 	cmd.Flags().StringVar(&id, "id", "", "one entity, by its id of now or before")
 	mustComplete(cmd, "id", a.completeEntities)
 	f.add(cmd, true)
+	shown.add(cmd, "entities")
 	return cmd
+}
+
+// listFlags say how much of a long list is shown as text.
+type listFlags struct {
+	limit uint
+	all   bool
+}
+
+// shownOnTerminal is how much of a list is shown where somebody reads along.
+const shownOnTerminal = 50
+
+func (s *listFlags) add(cmd *cobra.Command, what string) {
+	cmd.Flags().UintVar(&s.limit, "limit", 0, fmt.Sprintf("show the first `N` %s (on a terminal %d unless given)", what, shownOnTerminal))
+	cmd.Flags().BoolVar(&s.all, "all", false, "show all "+what+" on a terminal too")
+	cmd.MarkFlagsMutuallyExclusive("limit", "all")
+	cmd.MarkFlagsMutuallyExclusive("limit", "json")
+}
+
+// first is what is shown of a list, on a terminal or elsewhere.
+func (s *listFlags) first(found []any, terminal bool) []any {
+	most := uint(len(found))
+	switch {
+	case s.limit > 0:
+		most = min(most, s.limit)
+	case !s.all && terminal:
+		most = min(most, shownOnTerminal)
+	}
+	return found[:most]
+}
+
+// rest says how many of a list were not shown.
+func (s *listFlags) rest(a *app, found, shown []any) {
+	if n := len(found) - len(shown); n > 0 {
+		a.printf("\n%d more; --all shows all, --limit N the first N\n", n)
+	}
 }
 
 // entityHistory says where an entity's records are now.
@@ -81,13 +119,15 @@ func typeArgs(entity string) *canon.Object {
 	return canon.Obj("entity_type", entity)
 }
 
-func (a *app) showEntities(answer *canon.Object) {
+func (a *app) showEntities(answer *canon.Object, flags *listFlags) {
 	found := list(answer, "entities")
 	a.printf("%d %s\n", len(found), plural(len(found), "entity", "entities"))
-	for _, v := range found {
+	shown := flags.first(found, terminalWidth(a.stdout) > 0)
+	for _, v := range shown {
 		e, _ := v.(*canon.Object)
 		a.showEntity(e)
 	}
+	flags.rest(a, found, shown)
 }
 
 func (a *app) showEntity(e *canon.Object) {
@@ -113,6 +153,7 @@ func (a *app) showEntity(e *canon.Object) {
 // newCases lists the open questions.
 func newCases(a *app) *cobra.Command {
 	var f readFlags
+	var shown listFlags
 	var entity string
 	cmd := &cobra.Command{
 		Use:     "cases",
@@ -121,18 +162,21 @@ func newCases(a *app) *cobra.Command {
 		Example: "  arche cases --type organisation --ledger work.duckdb",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.tool(cmd.Context(), "cases", typeArgs(entity), f, a.showCases)
+			return a.tool(cmd.Context(), "cases", typeArgs(entity), f, func(o *canon.Object) { a.showCases(o, &shown) })
 		},
 	}
 	a.typeFlag(cmd, &entity, "only cases between records of this type")
 	f.add(cmd, true)
+	shown.add(cmd, "cases")
 	return cmd
 }
 
-func (a *app) showCases(answer *canon.Object) {
+func (a *app) showCases(answer *canon.Object, flags *listFlags) {
 	open := list(answer, "cases")
 	a.printf("%d open case%s\n", len(open), plural(len(open), "", "s"))
-	for _, v := range open {
+	shown := flags.first(open, terminalWidth(a.stdout) > 0)
+	defer func() { flags.rest(a, open, shown) }()
+	for _, v := range shown {
 		c, _ := v.(*canon.Object)
 		left, right := object(c, "a"), object(c, "b")
 		a.printf("\n%s <-> %s  (%s)  %s\n", word(left.Value("label")), word(right.Value("label")), score(c.Value("score")), word(c.Value("explanation")))
