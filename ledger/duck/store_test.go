@@ -200,8 +200,11 @@ func TestRollbackAndPanicLeaveNothing(t *testing.T) {
 }
 
 func TestFatalClosesAndTheNextCallWorks(t *testing.T) {
-	fail := false
-	s := newStore(t, filepath.Join(t.TempDir(), "a.duckdb"), duck.Options{Fault: func(op string) error {
+	fail, opens := false, 0
+	s := newStore(t, filepath.Join(t.TempDir(), "a.duckdb"), duck.Options{Lease: time.Hour, Fault: func(op string) error {
+		if op == "open" {
+			opens++
+		}
 		if fail && op == "commit" {
 			return errors.New("FATAL Error: Failed to create checkpoint because of error: Could not write file: No space left on device")
 		}
@@ -218,6 +221,9 @@ func TestFatalClosesAndTheNextCallWorks(t *testing.T) {
 	fail = false
 	if n := count(t, s, "t"); n != 0 {
 		t.Errorf("%d rows after a failed commit", n)
+	}
+	if opens != 2 {
+		t.Errorf("the file was opened %d times, want again after the fatal error", opens)
 	}
 }
 
