@@ -1,9 +1,14 @@
 package export
 
 import (
+	"context"
+	"database/sql/driver"
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/arche-ledger/arche/internal/canon"
+	"github.com/arche-ledger/arche/ledger"
 )
 
 // The parts of a decision's body that its row shows, read in one pass: each
@@ -110,11 +115,44 @@ func logQuery(req Request) string {
 	return fmt.Sprintf("SELECT %s FROM %s WHERE t.seq <= %d ORDER BY t.seq", list, from, req.Until)
 }
 
-// listsQuery gives the lists entry by entry: one of a large batch is a value of
-// many megabytes. An entry is a record id, or a record id with the address of the
-// row that was handed in under it.
-func listsQuery(req Request) string {
-	return fmt.Sprintf(`SELECT seq, list, entry FROM (
-		SELECT seq, address AS list, unnest(json_extract(decode(bytes), '$[*]')) AS entry, generate_subscripts(json_extract(decode(bytes), '$[*]'), 1) AS place
-		FROM blobs WHERE left(address, 4) = 'lst:' AND seq <= %d) ORDER BY seq, list, place`, req.Until)
+// listRows gives the lists entry by entry: one of a large batch is a value of many
+// megabytes, which the database would copy often. An entry is a record id, or a
+// record id with the address of the row that was handed in under it.
+func listRows(ctx context.Context, l *ledger.Ledger, until int64) Rows {
+	return func(yield func(*canon.Object, error) bool) {
+		type key struct {
+			seq     int64
+			address string
+		}
+		var keys []key
+		err := l.Query(ctx, `SELECT seq, address FROM blobs WHERE left(address, 4) = 'lst:' AND seq <= ? ORDER BY seq, address`, []any{until},
+			func(v []driver.Value) error {
+				seq, _ := v[0].(int64)
+				address, _ := v[1].(string)
+				keys = append(keys, key{seq, address})
+				return nil
+			})
+		for _, k := range keys {
+			var list []any
+			if err == nil {
+				err = l.Query(ctx, `SELECT bytes FROM blobs WHERE seq = ? AND address = ?`, []any{k.seq, k.address}, func(v []driver.Value) error {
+					data, _ := v[0].([]byte)
+					parsed, err := canon.Parse(data, canon.Limits{})
+					list, _ = parsed.([]any)
+					return err
+				})
+			}
+			if err != nil {
+				break
+			}
+			for _, entry := range list {
+				if !yield(canon.Obj("seq", k.seq, "list", k.address, "entry", entry), nil) {
+					return
+				}
+			}
+		}
+		if err != nil {
+			yield(nil, err)
+		}
+	}
 }

@@ -2,6 +2,7 @@ package export
 
 import (
 	"context"
+	"database/sql"
 	"database/sql/driver"
 	"errors"
 	"fmt"
@@ -198,9 +199,9 @@ func (src source) tables(ctx context.Context, l *ledger.Ledger, req Request, m *
 	queries := map[string]string{name: src.rows(req)}
 	names := []string{name}
 	if req.carriesLog() {
-		log, lists := LogName(format), ListsName(format)
-		queries[log], queries[lists] = logQuery(req), listsQuery(req)
-		names = append(names, log, lists)
+		log := LogName(format)
+		queries[log] = logQuery(req)
+		names = append(names, log)
 	}
 	for _, n := range names {
 		count, err := copyOut(ctx, l, req, n, format, queries[n])
@@ -209,6 +210,13 @@ func (src source) tables(ctx context.Context, l *ledger.Ledger, req Request, m *
 		}
 		if n == name {
 			m.Count = count
+		}
+	}
+	if req.carriesLog() {
+		lists := ListsName(format)
+		names = append(names, lists)
+		if _, err := WriteTable(ctx, filepath.Join(req.Dir, lists), format, ListColumns(), listRows(ctx, l, req.Until)); err != nil {
+			return nil, err
 		}
 	}
 	return names, nil
@@ -284,32 +292,43 @@ func copyTo(ctx context.Context, l *ledger.Ledger, spill, out, format, query str
 
 // copyFrom runs one statement over a ledger's file and returns how many rows it
 // was about.
-func copyFrom(ctx context.Context, path, spill, statement string) (int64, error) {
+func copyFrom(ctx context.Context, path, spill, statement string) (count int64, err error) {
+	err = withFile(ctx, path, spill, func(conn *sql.Conn) error {
+		// Queries are written so that the wide side of a join streams.
+		if _, err := conn.ExecContext(ctx, "SET disabled_optimizers = 'join_order,build_side_probe_side'"); err != nil {
+			return err
+		}
+		res, err := conn.ExecContext(ctx, statement)
+		if err != nil {
+			return err
+		}
+		count, err = res.RowsAffected()
+		return err
+	})
+	return count, err
+}
+
+// withFile lends a connection of bounded memory to a ledger's file.
+func withFile(ctx context.Context, path, spill string, fn func(conn *sql.Conn) error) error {
 	db, err := duck.OpenFiles()
 	if err != nil {
-		return 0, err
+		return err
 	}
 	defer db.Close()
 	conn, err := db.Conn(ctx)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	defer conn.Close()
 	for _, sql := range []string{
 		"ATTACH " + duck.Quote(path) + " AS source (READ_ONLY)", "USE source", "SET temp_directory = " + duck.Quote(spill),
 		fmt.Sprintf("SET memory_limit = '%dMB'", memoryMB),
-		// Queries are written so that the wide side of a join streams.
-		"SET disabled_optimizers = 'join_order,build_side_probe_side'",
 	} {
 		if _, err := conn.ExecContext(ctx, sql); err != nil {
-			return 0, err
+			return err
 		}
 	}
-	res, err := conn.ExecContext(ctx, statement)
-	if err != nil {
-		return 0, err
-	}
-	return res.RowsAffected()
+	return fn(conn)
 }
 
 // rows is the query of a subject's rows in their order. What goes into it

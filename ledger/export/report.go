@@ -2,9 +2,11 @@ package export
 
 import (
 	"context"
-	"database/sql/driver"
+	"database/sql"
+	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -33,15 +35,72 @@ func writeReport(ctx context.Context, l *ledger.Ledger, req Request, m *Manifest
 	parts := map[string]func() error{
 		"decisions": b.decisions, "cases": b.cases, "entities": b.entities, "processing": b.processing, "documents": b.documents, "events": b.events,
 	}
-	if err := parts[req.What](); err != nil {
+	if err := b.lent(parts[req.What]); err != nil {
 		return nil, err
 	}
 	name := req.What + ".html"
 	return []string{name}, replaceFile(filepath.Join(req.Dir, name), func(w io.Writer) error { return WriteHTML(w, b.page) })
 }
 
+// lent runs fn with a connection of its own to the ledger's file, which may spill
+// what it sorts and joins; the ledger's own would run out of memory.
+func (b *reporter) lent(fn func() error) (err error) {
+	dir, err := filepath.Abs(b.req.Dir)
+	if err != nil {
+		return fileFault(b.req.Dir, err)
+	}
+	spill, err := os.MkdirTemp(filepath.Dir(dir), ".arche-export-*") // mode 0700
+	if err != nil {
+		return fileFault(dir, err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(spill)) }()
+	return b.l.Lend(b.ctx, func(path string) error {
+		return withFile(b.ctx, path, spill, func(conn *sql.Conn) error {
+			b.conn = conn
+			return fn()
+		})
+	})
+}
+
+// query calls row for each row; the values are valid during the call only.
+func (b *reporter) query(text string, row func(v []any) error) error {
+	rows, err := b.conn.QueryContext(b.ctx, text, b.args()...)
+	if err != nil {
+		return b.wrong(err)
+	}
+	defer rows.Close()
+	columns, err := rows.Columns()
+	if err != nil {
+		return b.wrong(err)
+	}
+	values, places := make([]any, len(columns)), make([]any, len(columns))
+	for i := range values {
+		places[i] = &values[i]
+	}
+	for rows.Next() {
+		if err := rows.Scan(places...); err != nil {
+			return b.wrong(err)
+		}
+		if err := row(values); err != nil {
+			return err
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return b.wrong(err)
+	}
+	return nil
+}
+
+func (b *reporter) wrong(err error) error {
+	if b.ctx.Err() != nil {
+		return b.ctx.Err()
+	}
+	return fmt.Errorf("report on %s: %w", b.req.What, err)
+}
+
 type reporter struct {
 	ctx  context.Context
+	conn *sql.Conn
 	l    *ledger.Ledger
 	req  Request
 	m    *Manifest
@@ -59,9 +118,9 @@ func (b *reporter) args() []any {
 }
 
 // grid runs a query and keeps its first rows as text.
-func (b *reporter) grid(sql string, head ...string) (*Grid, error) {
+func (b *reporter) grid(text string, head ...string) (*Grid, error) {
 	g := &Grid{Head: head}
-	err := b.l.Query(b.ctx, fmt.Sprintf("%s LIMIT %d", sql, rowsShown), b.args(), func(v []driver.Value) error {
+	err := b.query(fmt.Sprintf("%s LIMIT %d", text, rowsShown), func(v []any) error {
 		row := make([]string, len(v))
 		for i, x := range v {
 			row[i] = cellText(x)
@@ -74,8 +133,8 @@ func (b *reporter) grid(sql string, head ...string) (*Grid, error) {
 	}
 	// How many more there are is counted without their order, which would have to
 	// hold all of them.
-	all := sql[:strings.LastIndex(sql, "ORDER BY")]
-	err = b.l.Query(b.ctx, "SELECT count(*) FROM ("+all+")", b.args(), func(v []driver.Value) error {
+	all := text[:strings.LastIndex(text, "ORDER BY")]
+	err = b.query("SELECT count(*) FROM ("+all+")", func(v []any) error {
 		n, _ := v[0].(int64)
 		g.More = int(n) - len(g.Rows)
 		return nil
@@ -83,7 +142,7 @@ func (b *reporter) grid(sql string, head ...string) (*Grid, error) {
 	return g, err
 }
 
-func cellText(v driver.Value) string {
+func cellText(v any) string {
 	switch x := v.(type) {
 	case nil:
 		return ""
@@ -96,13 +155,13 @@ func cellText(v driver.Value) string {
 }
 
 // stacked makes a chart of rows (label, series, count).
-func (b *reporter) stacked(unit, sql string, tones map[string]string) (*Chart, map[string]int64, error) {
+func (b *reporter) stacked(unit, text string, tones map[string]string) (*Chart, map[string]int64, error) {
 	c := &Chart{Unit: unit}
 	place := map[string]int{}
 	counts := map[string]map[string]int64{}
 	totals := map[string]int64{}
 	var names []string
-	err := b.l.Query(b.ctx, sql, b.args(), func(v []driver.Value) error {
+	err := b.query(text, func(v []any) error {
 		label, name := cellText(v[0]), cellText(v[1])
 		n, _ := v[2].(int64)
 		if _, ok := place[label]; !ok {

@@ -300,7 +300,7 @@ func TestForgedDecisions(t *testing.T) {
 		{"does not fit its address", runs, line(func(l []string) []string { return l[1:] })},
 		{"does not fit its address", runs, line(func(l []string) []string { l[3], l[4] = l[4], l[3]; return l })},
 		{"its list", runs, func(string) string { return "" }},
-		{"lies with no event", runs, swap(`{"seq":`, `{"seq":9`)},
+		{"lies with no event", runs, func(text string) string { return text + `{"seq":9999,"list":"lst:blake3:0","entry":"x"}` + "\n" }},
 		{"no column 'kind' is known", runs, swap(`{"seq":`, `{"kind":1,"seq":`)},
 		{"column recorded_at: no time", log, swap(`"recorded_at":"20`, `"recorded_at":"x20`)},
 		{"column seq: no BIGINT", log, swap(`"seq":1,`, `"seq":"1",`)},
