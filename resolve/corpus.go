@@ -2,6 +2,7 @@ package resolve
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 	"slices"
 	"strconv"
@@ -125,21 +126,21 @@ func (c *Corpus) idOf(row int32) string {
 	return c.ids[int(row)-c.base]
 }
 
-// record gives a record back as far as it is compared.
-func (c *Corpus) record(row int32) (*canon.Object, error) {
+// packed is what a row holds: its sketch and its compared fields.
+func (c *Corpus) packed(row int32) (sketch uint64, rec []byte) {
 	if p := c.part(row); p != nil {
-		return unpack(p.rows.at(int(row)-p.base), c.kept)
+		n := int(row) - p.base
+		return binary.LittleEndian.Uint64(p.sketches[8*n:]), p.rows.at(n)
 	}
-	return unpack(c.tail.row(int(row)-c.base), c.kept)
+	n := int(row) - c.base
+	return c.tail.sketches[n], c.tail.row(n)
 }
 
 // Compared returns what a row holds of its record: the fields that are
 // compared, packed. Two records with equal bytes are the same to a match.
 func (c *Corpus) Compared(row int) []byte {
-	if p := c.part(int32(row)); p != nil { //nolint:gosec // rows are bounded by maxRows
-		return p.rows.at(row - p.base)
-	}
-	return c.tail.row(row - c.base)
+	_, rec := c.packed(int32(row)) //nolint:gosec // rows are bounded by maxRows
+	return rec
 }
 
 // Pack is a record as Compared gives it.
@@ -190,7 +191,8 @@ func (c *Corpus) Match(ctx context.Context, newcomer *canon.Object) (*Result, er
 
 // score screens the candidates.
 func (c *Corpus) score(ctx context.Context, r *run, rows []int32) (*scorer, []surfaced, error) {
-	if err := c.place(ctx, rows); err != nil {
+	rows, err := c.place(ctx, rows, c.ceilingOf(r.a, r.floor))
+	if err != nil {
 		return nil, nil, err
 	}
 	w := newScorer(c.store, r.a, c.side, r.floor)

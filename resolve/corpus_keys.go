@@ -28,6 +28,7 @@ type growing struct {
 	n, coordless int
 	data         []byte // packed rows, end to end
 	ends         []uint32
+	sketches     []uint64 // by row
 	ignored      map[string]bool
 	words, ids   chains // by their numbers
 	cells        [2]cellRows
@@ -100,7 +101,7 @@ func newGrowing(p *plan) (*growing, error) {
 	}
 	for i := range q.columns {
 		g.sd.refs[i] = -1
-		used := q.columns[i].counted || slices.Contains(q.wordCols, i) || slices.Contains(q.idCols, i)
+		used := q.columns[i].tokens || slices.Contains(q.wordCols, i) || slices.Contains(q.idCols, i)
 		for c := range q.comps {
 			used = used || q.comps[c].column == i
 		}
@@ -124,9 +125,8 @@ func (p *plan) keysOnly() *plan {
 	q.columns = slices.Clone(p.columns)
 	for i := range q.columns {
 		c := &q.columns[i]
-		c.norm, c.lexicon, c.rarity, c.hausa, c.tokens = false, false, false, false, c.counted
+		c.norm, c.lexicon, c.rarity, c.hausa, c.tokens = false, false, false, false, c.counted || i == p.sketched
 	}
-	q.sketched = -1
 	return &q
 }
 
@@ -176,6 +176,7 @@ func (g *growing) add(rec *canon.Object) error {
 	g.n++
 	s := g.s
 	words, ids := g.readKeys(rec)
+	g.sketches = append(g.sketches, g.sketchOf())
 	for _, w := range words {
 		g.words.add(w, row)
 	}
@@ -214,6 +215,7 @@ func (s *store) readAlone(col int, rec *canon.Object) int32 {
 	c.blank, c.uses, c.blockIDs = c.blank[:0], c.uses[:0], c.blockIDs[:0]
 	c.block.clear()
 	c.plain.clear()
+	c.joint.clear()
 	c.twice.clear()
 	for i := range s.plan.comps {
 		if s.plan.comps[i].column == col {

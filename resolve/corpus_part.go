@@ -58,6 +58,7 @@ type Part struct {
 	source       string
 	ignored      []string
 	rows         table
+	sketches     []byte // 8 bytes a row
 	keys         [keyKinds]lookup
 	counts       counts
 	codes        map[string]counts // by category
@@ -190,6 +191,11 @@ func (g *growing) bytes(source string) []byte {
 	})
 	w.ends(g.ends)
 	w.section(g.data)
+	sketches := make([]byte, 0, 8*len(g.sketches))
+	for _, b := range g.sketches {
+		sketches = binary.LittleEndian.AppendUint64(sketches, b)
+	}
+	w.section(sketches)
 	for kind, lists := range [...]*chains{&g.words, &g.ids} {
 		text := [...]*tokens{g.s.toks, g.s.keys}[kind].text
 		order := lists.sortedByText(text)
@@ -304,8 +310,8 @@ func OpenPart(b []byte) (*Part, error) {
 	for _, f := range r.table().all() {
 		p.ignored = append(p.ignored, string(f))
 	}
-	p.rows = r.table()
-	if p.rows.len() != p.n || p.coordless > p.n {
+	p.rows, p.sketches = r.table(), r.section()
+	if p.rows.len() != p.n || len(p.sketches) != 8*p.n || p.coordless > p.n {
 		r.bad = true
 	}
 	for kind := range p.keys {

@@ -69,28 +69,33 @@ func (x *placed) forgetLong() {
 
 func (x *placed) slot(row int32) int32 { return x.slots[row] - 1 }
 
-// place reads the rows that no match met before.
-func (c *Corpus) place(ctx context.Context, rows []int32) error {
-	for len(c.slots) < c.n {
-		c.slots = append(c.slots, make([]int32, c.n-len(c.slots))...)
+// place reads the rows that no match met before, but for those that the bound
+// gives up, and returns the others.
+func (c *Corpus) place(ctx context.Context, rows []int32, bound *ceiling) ([]int32, error) {
+	if more := c.n - len(c.slots); more > 0 {
+		c.slots = append(c.slots, make([]int32, more)...)
 	}
-	from := c.side.n
+	from, left := c.side.n, rows[:0]
 	for n, row := range rows {
 		if n%ctxRows == 0 && ctx.Err() != nil {
 			break
 		}
-		if c.slots[row] > 0 {
-			continue
+		if c.slots[row] == 0 {
+			sketch, packed := c.packed(row)
+			if bound != nil && bound.tooLow(sketch, packed) {
+				continue
+			}
+			rec, err := unpack(packed, c.kept)
+			if err != nil {
+				return nil, err
+			}
+			c.store.add(c.side, rec)
+			c.slots[row] = int32(c.side.n) //nolint:gosec // rows are bounded by maxRows
 		}
-		rec, err := c.record(row)
-		if err != nil {
-			return err
-		}
-		c.store.add(c.side, rec)
-		c.slots[row] = int32(c.side.n) //nolint:gosec // rows are bounded by maxRows
+		left = append(left, row)
 	}
 	c.extend(c.side, from)
-	return ctx.Err()
+	return left, ctx.Err()
 }
 
 // extend prepares what came with the rows of a side from one on.
