@@ -195,6 +195,7 @@ type seeker struct {
 	stamp []uint8 // by row of B: the turn of the last row of A that found it
 	turn  uint8
 	out   []int32
+	lists fetched
 	found found
 	after int32 // only rows beyond this one are candidates
 }
@@ -221,8 +222,11 @@ func (s *seeker) candidates(i int32) []int32 {
 		}
 	}
 	if x := s.k.pairs; x != nil {
-		for _, p := range x.of.at(i - x.from) {
-			s.take(x.rows.at(p))
+		for pairs := range slices.Chunk(x.of.at(i-x.from), touchRows) {
+			s.lists.fetch(&x.rows, pairs)
+			for n := range pairs {
+				s.take(s.lists.at(&x.rows, n))
+			}
 		}
 	}
 	s.found.token += int64(len(s.out) - n)

@@ -162,6 +162,7 @@ type pairCounter struct {
 	next           []uint32
 	seen           []int32
 	listA, listB   heldWords
+	lists          fetched
 }
 
 func newPairCounter(j *pairJoin, from, to int32, words int) *pairCounter {
@@ -200,25 +201,31 @@ func (c *pairCounter) word(w int32, part *pairPart, room int64) int64 {
 func (c *pairCounter) count(w int32) {
 	j := c.j
 	c.listA.start()
-	for _, row := range j.rowsA.at(w) {
-		in := row >= c.from && row < c.to
-		for _, v := range after(j.heldA.at(row), w) {
-			if c.inA[v] == 0 {
-				c.seen = append(c.seen, v)
-			}
-			c.inA[v]++
-			if in {
-				c.here[v]++
-				c.listA.add(row, v)
+	for rows := range slices.Chunk(j.rowsA.at(w), touchRows) {
+		c.lists.fetch(&j.heldA, rows)
+		for n, row := range rows {
+			in := row >= c.from && row < c.to
+			for _, v := range after(c.lists.at(&j.heldA, n), w) {
+				if c.inA[v] == 0 {
+					c.seen = append(c.seen, v)
+				}
+				c.inA[v]++
+				if in {
+					c.here[v]++
+					c.listA.add(row, v)
+				}
 			}
 		}
 	}
 	c.listB.start()
-	for _, row := range j.rowsB.at(w) {
-		for _, v := range after(j.heldB.at(row), w) {
-			if c.inA[v] > 0 {
-				c.inB[v]++
-				c.listB.add(row, v)
+	for rows := range slices.Chunk(j.rowsB.at(w), touchRows) {
+		c.lists.fetch(&j.heldB, rows)
+		for n, row := range rows {
+			for _, v := range after(c.lists.at(&j.heldB, n), w) {
+				if c.inA[v] > 0 {
+					c.inB[v]++
+					c.listB.add(row, v)
+				}
 			}
 		}
 	}

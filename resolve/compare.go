@@ -65,7 +65,7 @@ func Compare(ctx context.Context, req Request) (*Result, error) {
 	}
 	res := r.head()
 	r.store, r.a, r.b = nil, nil, nil // large
-	res.Edges = r.inOrder(chunks)
+	res.Edges = inOrder(chunks)
 	return res, nil
 }
 
@@ -274,13 +274,7 @@ const chunkRows = 32
 // the rows of both lists; edges has as many entries, or none.
 type chunk struct {
 	pairs []surfaced
-	edges []written
-}
-
-// written is a surfaced pair written out, without the ids of its records.
-type written struct {
-	judged
-	id string
+	edges []Edge
 }
 
 // score screens every candidate pair on all processors. What it returns does
@@ -364,7 +358,7 @@ func chunksOf(chunks []chunk) [][]surfaced {
 
 // inOrder gives the edges of all chunks by rounded score, keeping their order
 // otherwise.
-func (r *run) inOrder(chunks []chunk) []Edge {
+func inOrder(chunks []chunk) []Edge {
 	type place struct {
 		score     float64
 		chunk, at int32
@@ -384,10 +378,7 @@ func (r *run) inOrder(chunks []chunk) []Edge {
 	})
 	edges := make([]Edge, n)
 	for to, p := range places {
-		from := &chunks[p.chunk]
-		pair, e := from.pairs[p.at], &from.edges[p.at]
-		edges[to] = e.edge(r.idA(pair.i), r.idB(pair.j), pair)
-		edges[to].DecisionID = e.id
+		edges[to] = chunks[p.chunk].edges[p.at]
 	}
 	return edges
 }
@@ -445,7 +436,7 @@ func (w *worker) rows(ctx context.Context, from, to int, into *chunk) error {
 		w.scorer.from(i)
 		for n, j := range list {
 			if n%touchRows == 0 {
-				w.touched += w.r.b.touch(list[n:min(len(list), n+touchRows)])
+				w.touched += w.scorer.touch(list[n:min(len(list), n+touchRows)])
 				if err := w.mayGoOn(ctx, n); err != nil {
 					return err
 				}
@@ -514,16 +505,17 @@ func (w *worker) mayGoOn(ctx context.Context, n int) error {
 
 // write writes out the edge of the pair that was just screened. An error waits:
 // one that comes up in scoring, in whatever row, goes first.
-func (w *worker) write(p surfaced) written {
+func (w *worker) write(p surfaced) Edge {
 	if w.badEdge != nil {
-		return written{}
+		return Edge{}
 	}
-	var e written
-	if e.judged, w.badEdge = w.scorer.settle(p.i, p.j, w.r.req.Threshold); w.badEdge != nil {
-		return written{}
+	v, err := w.scorer.settle(p.i, p.j, w.r.req.Threshold)
+	if err != nil {
+		w.badEdge = err
+		return Edge{}
 	}
-	edge := e.edge(w.r.idA(p.i), w.r.idB(p.j), p)
-	e.id, w.badEdge = w.seal.id(&edge)
+	e := v.edge(w.r.idA(p.i), w.r.idB(p.j), p)
+	e.DecisionID, w.badEdge = w.seal.id(&e)
 	return e
 }
 

@@ -182,6 +182,27 @@ func (w *scorer) with(i, j int32) (score float64, ok bool, err error) {
 	return score, ok && !(score < w.floor), nil
 }
 
+// touch looks for what the first comparators read of rows of B, side by side and
+// not one after the other as rows are compared. What it returns means nothing.
+func (w *scorer) touch(rows []int32) int32 {
+	sum := w.b.touch(rows)
+	for _, c := range w.p.order {
+		cmp := &w.p.comps[c]
+		if effort(cmp.kind) > effort(kindDate) {
+			break
+		}
+		if cmp.kind != kindDate {
+			continue
+		}
+		for _, j := range rows {
+			if ref := w.b.ref(cmp.column, j); ref >= 0 {
+				sum += int32(w.s.feats[c].dates[ref].precision)
+			}
+		}
+	}
+	return sum
+}
+
 // weightOf is the weight of the comparators that apply to a pair.
 func (w *scorer) weightOf(i, j int32) float64 {
 	if w.masked {

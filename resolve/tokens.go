@@ -213,6 +213,34 @@ func (s *spans) at(ref int32) []int32 {
 	return s.ids[start:s.ends[ref]]
 }
 
+// fetched is where some lists of spans lie. The lists of many rows are looked
+// for side by side, because each lies somewhere else in memory.
+type fetched struct {
+	starts, ends [touchRows]uint32
+	sum          int32 // means nothing
+}
+
+// fetch looks for at most touchRows lists.
+func (f *fetched) fetch(s *spans, refs []int32) {
+	for n, ref := range refs {
+		f.starts[n] = 0
+		if ref > 0 {
+			f.starts[n] = s.ends[ref-1]
+		}
+		f.ends[n] = s.ends[ref]
+	}
+	sum := int32(0)
+	for n := range refs {
+		if at := f.starts[n]; at < f.ends[n] {
+			sum += s.ids[at]
+		}
+	}
+	f.sum = sum
+}
+
+// at is the list of the nth ref.
+func (f *fetched) at(s *spans, n int) []int32 { return s.ids[f.starts[n]:f.ends[n]] }
+
 // renumber gives every list its new numbers, in ascending order.
 func (s *spans) renumber(rank []int32) {
 	for i, id := range s.ids {
