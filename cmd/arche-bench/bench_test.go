@@ -122,6 +122,25 @@ func TestCommands(t *testing.T) {
 	}
 }
 
+// The figures of a ledger of n events are one command.
+func TestEventsFigures(t *testing.T) {
+	if testing.Short() {
+		t.Skip("appends 61,000 events")
+	}
+	var line map[string]any
+	if err := json.Unmarshal([]byte(command0(t, "ledger", "--events", "500")), &line); err != nil {
+		t.Fatal(err)
+	}
+	for _, k := range []string{"open_to_first_decision_ms", "open_to_first_explain_ms", "verify_wall_s", "state_wall_s", "append", "batch"} {
+		if line[k] == nil {
+			t.Errorf("the line lacks %s", k)
+		}
+	}
+	if n, _ := line["events"].(float64); n < 500 || n > 2000 {
+		t.Errorf("%v events", n)
+	}
+}
+
 func TestQuality(t *testing.T) {
 	root := t.TempDir()
 	dir := filepath.Join(root, "chicago_childcare")

@@ -69,6 +69,12 @@ func childWork(work string, first int, path string, in io.Reader, out io.Writer)
 			return err
 		}
 		return appendUnderLimit(l, limit, first, out)
+	case "export":
+		limit, err := strconv.ParseInt(size, 10, 64)
+		if err != nil {
+			return err
+		}
+		return exportUnderLimit(l, limit, out)
 	default:
 		err = appendForEver(l, work, first, out)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/arche-ledger/arche/internal/arctest/histories"
 	"github.com/arche-ledger/arche/internal/canon"
 	"github.com/arche-ledger/arche/ledger"
+	"github.com/arche-ledger/arche/ledger/export"
 )
 
 // seededFault fails the n-th operation of a store, once.
@@ -120,6 +121,11 @@ func runFault(args []string, stdout io.Writer) error {
 		}
 		broken += c.broken()
 		fmt.Fprintf(stdout, "| appending | files may not grow | %d | %d | %d | %d | %d |\n", c.failed, c.refused, c.lost, c.torn, c.reopen)
+		if c, err = sizeLimitedExports(dir, *limits, random); err != nil {
+			return err
+		}
+		broken += c.broken()
+		fmt.Fprintf(stdout, "| exporting | files may not grow | %d | %d | %d | %d | %d |\n", c.failed, c.refused, c.lost, c.torn, c.reopen)
 	}
 	if broken > 0 {
 		return fmt.Errorf("%d promises were broken", broken)
@@ -251,6 +257,76 @@ func sizeLimits(dir string, n int, random *rand.Rand) (*faultCount, error) {
 		next = max(next, ack.n) + 2
 	}
 	return c, nil
+}
+
+// sizeLimitedExports lets processes export a ledger into files that may not grow
+// beyond a size. What is there afterwards is an export that verifies, and was told
+// as made, or none; the ledger is as it was.
+func sizeLimitedExports(dir string, n int, random *rand.Rand) (*faultCount, error) {
+	c := &faultCount{}
+	ctx := context.Background()
+	path := filepath.Join(dir, "exported.duckdb")
+	l, err := ledger.Open(path, ledger.Options{})
+	if err != nil {
+		return nil, err
+	}
+	if err := appendUnit(ctx, l, "thousand", 0); err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	_, seq, link, err := l.Head(ctx)
+	if err := errors.Join(err, l.Close()); err != nil {
+		return nil, err
+	}
+	for k := range n {
+		to := filepath.Join(dir, fmt.Sprintf("export-%d", k))
+		cmd, err := newChild(ctx, fmt.Sprintf("export@%d", 1+random.Int64N(600_000)), 0, path)
+		if err != nil {
+			return nil, err
+		}
+		cmd.Env = append(cmd.Env, exportFolder+"="+to)
+		said, err := cmd.Output()
+		if err != nil {
+			return nil, err
+		}
+		told := string(said) == "exported\n"
+		if !told {
+			c.refused++
+		}
+		report, err := export.Verify(ctx, to, nil)
+		if whole := err == nil && report.OK(); whole != told {
+			c.torn++
+		}
+		c.failed++
+		c.reopened(path, lastAck{seq: seq, link: link})
+		if err := os.RemoveAll(to); err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+// exportFolder names the environment variable that tells a child where to export.
+const exportFolder = "ARCHE_BENCH_EXPORT"
+
+func exportUnderLimit(l *ledger.Ledger, limit int64, out io.Writer) error {
+	ctx := context.Background()
+	if _, _, _, err := l.Head(ctx); err != nil {
+		return err
+	}
+	if err := limitFiles(limit); err != nil {
+		return err
+	}
+	format := []string{"jsonl", "csv", "parquet"}[limit%3]
+	_, err := export.Write(ctx, l, export.Request{
+		What: "decisions", Format: format, Dir: os.Getenv(exportFolder), Program: "arche-bench", At: "2026-12-01T00:00:00+00:00",
+	})
+	word := "exported"
+	if err != nil {
+		word = "refused"
+	}
+	_ = l.Close() // may fail for the same reason; what counts is the file
+	_, err = fmt.Fprintln(out, word)
+	return err
 }
 
 // limitedChild runs one such process to its end.

@@ -22,9 +22,13 @@ const batchSize = 400
 func runLedger(args []string, stdout io.Writer) error {
 	flags := flag.NewFlagSet("ledger", flag.ContinueOnError)
 	n := flags.Int("records", 10_000, "records to store")
+	events := flags.Int("events", 0, "fill a ledger with so many events instead and take the figures of a long one")
 	seed := flags.Int64("seed", 7, "seed of the lists")
 	if err := flags.Parse(args); err != nil {
 		return err
+	}
+	if *events > 0 {
+		return runEvents(*events, *seed, stdout)
 	}
 	dir, err := os.MkdirTemp("", "arche-bench-*")
 	if err != nil {
