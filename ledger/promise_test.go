@@ -216,3 +216,29 @@ func TestSameBytesEverywhere(t *testing.T) {
 		t.Errorf("only %d rows and answers", len(want))
 	}
 }
+
+// TestLostHeadAndTailAreNoticed: the head file and the end of the log are gone
+// together; the lock file still knows, until somebody accepts the loss.
+func TestLostHeadAndTailAreNoticed(t *testing.T) {
+	path := filePath(t)
+	l := open(t, path, ledger.Options{})
+	compare(t, l, pair(1))
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, suffix := range []string{".head", ".wal"} {
+		if err := os.Remove(path + suffix); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 2 {
+		l := open(t, path, ledger.Options{})
+		if _, err := l.Entities(t.Context(), ""); !errors.Is(err, ledger.ErrTruncated) {
+			t.Errorf("got %v", err)
+		}
+		if _, err := l.Compare(t.Context(), pair(2)); !errors.Is(err, ledger.ErrTruncated) {
+			t.Errorf("something was appended: %v", err)
+		}
+		_ = l.Close()
+	}
+}

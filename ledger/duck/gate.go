@@ -108,16 +108,39 @@ func (g *gate) waited() bool {
 	return false
 }
 
-// sign writes who holds the file into the lock file. It is for the message to
-// others alone: on a full disk they are told of "another process".
+// The lock file holds, in slots of the head file's size, who has the file and
+// where the log ended when it was last let go of. The lock is held on this very
+// file, so it is written in place.
+
+// sign writes who holds the file. It is for the message to others alone: on a
+// full disk they are told of "another process".
 func (g *gate) sign(now time.Time) {
-	// The lock is held on this very file: a rename would replace it.
-	f, err := g.disk.OpenFile(g.lockPath, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	line := fmt.Sprintf("%d %s %s", os.Getpid(), now.UTC().Format(time.RFC3339), filepath.Base(os.Args[0]))
+	line = line[:min(len(line), slotSize-1)]
+	g.note([]byte(line+strings.Repeat(" ", slotSize-len(line)-1)+"\n"), 0)
+}
+
+// remember notes where the log ends, without waiting for the disk: it is what
+// is left when the head file is removed.
+func (g *gate) remember(h Head) { g.note(formatSlot(h, 1), slotSize) }
+
+func (g *gate) note(slot []byte, at int64) {
+	f, err := g.disk.OpenFile(g.lockPath, os.O_WRONLY|os.O_CREATE, 0o600)
 	if err != nil {
 		return
 	}
-	_, _ = fmt.Fprintf(f, "%d %s %s\n", os.Getpid(), now.UTC().Format(time.RFC3339), filepath.Base(os.Args[0]))
+	_, _ = f.WriteAt(slot, at)
 	_ = f.Close()
+}
+
+// remembered is what remember noted last.
+func (g *gate) remembered() (Head, bool) {
+	data, err := os.ReadFile(g.lockPath)
+	if err != nil || len(data) != 2*slotSize {
+		return Head{}, false
+	}
+	h, _, ok := parseSlot(data[slotSize:])
+	return h, ok
 }
 
 func (g *gate) leave() error { return g.lock.Unlock() }
@@ -134,7 +157,8 @@ func readHolder(lockPath string) (Holder, bool) {
 	if err != nil {
 		return Holder{}, false
 	}
-	f := strings.SplitN(strings.TrimSpace(string(data)), " ", 3)
+	line, _, _ := strings.Cut(string(data), "\n")
+	f := strings.SplitN(strings.TrimSpace(line), " ", 3)
 	if len(f) != 3 {
 		return Holder{}, false
 	}

@@ -64,6 +64,7 @@ type Store struct {
 	head   *HeadFile
 	last   Head          // what the head file says
 	known  bool          // last is a head that was once acknowledged
+	fresh  bool          // this opening made the file
 	paid   int64         // commits replayed at openings since the last checkpoint
 	cost   time.Duration // of the last checkpoint
 	closed bool
@@ -176,6 +177,13 @@ func (s *Store) take(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(headFault(err), s.release())
 	}
+	if kept, ok := s.gate.remembered(); !found && !s.fresh && ok {
+		// The head file is gone; the lock file knows where the log ended.
+		if err := head.Write(kept); err != nil {
+			return errors.Join(headFault(err), head.Close(), s.release())
+		}
+		last, found = kept, true
+	}
 	s.head, s.last, s.known = head, last, found && last.Seq > 0
 	s.paid += last.Debt
 	return s.opened(ctx)
@@ -200,6 +208,7 @@ func (s *Store) openFile(ctx context.Context) error {
 	if err := clearUnfinished(s.disk(), s.path); err != nil {
 		return err
 	}
+	s.fresh = !there(s.path)
 	defer private()()
 	deadline := time.Now().Add(s.opts.Wait)
 	for {
@@ -320,6 +329,9 @@ func (s *Store) release() error {
 	if s.head != nil {
 		err = errors.Join(err, s.head.Close())
 		s.head = nil
+		if s.known {
+			s.gate.remember(s.last)
+		}
 	}
 	if s.gate != nil {
 		err = errors.Join(err, s.gate.leave())
