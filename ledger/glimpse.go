@@ -84,9 +84,14 @@ func glimpse(ctx context.Context, db *duck.DB, id string) (*state, error) {
 	if err := f.runRows(` AND subject IN (SELECT unnest(?))`, g.runs); err != nil {
 		return nil, err
 	}
-	// One equation an id, because a join would take twice as long as the scan.
-	if err := f.recordRows(recordColumns+` FROM records WHERE `+anyOf("record_id", len(g.records))+` ORDER BY seq`, texts(g.records)...); err != nil {
+	places, err := f.placesOf("records", g.records)
+	if err != nil {
 		return nil, err
+	}
+	for _, seq := range places {
+		if err := f.recordRows(recordColumns+` FROM records WHERE seq = ?`, seq); err != nil {
+			return nil, err
+		}
 	}
 	for _, seq := range slices.Sorted(maps.Keys(g.rows)) {
 		if err := f.decisionRow(seq); err != nil {
@@ -102,6 +107,19 @@ const mostGlimpsed = 16
 
 func anyOf(column string, n int) string {
 	return "(" + strings.TrimSuffix(strings.Repeat(column+" = ? OR ", n), " OR ") + ")"
+}
+
+// placesOf are the places at which a table names records, ascending. One column
+// is looked through, one equation an id: a join, or the other columns with it,
+// would take twice as long.
+func (f *loader) placesOf(table string, records []string) (places []int64, err error) {
+	err = f.db.Query(f.ctx, `SELECT seq FROM `+table+` WHERE `+anyOf("record_id", len(records)), texts(records), func(v []driver.Value) error {
+		seq, _ := v[0].(int64)
+		places = append(places, seq)
+		return nil
+	})
+	slices.Sort(places)
+	return slices.Compact(places), err
 }
 
 func texts(list []string) []any {
@@ -197,8 +215,19 @@ func (f *loader) fates(records []string) error {
 	if err != nil {
 		return err
 	}
-	return f.db.Query(f.ctx, `SELECT record_id, entity_id FROM members WHERE `+anyOf("record_id", len(records))+` ORDER BY seq, rowid`, texts(records),
-		func(v []driver.Value) error {
+	places, err := f.placesOf("members", records)
+	for _, seq := range places {
+		if err == nil {
+			err = f.memberships(seq, records)
+		}
+	}
+	return err
+}
+
+// memberships takes the changes in that an event made to records.
+func (f *loader) memberships(seq int64, records []string) error {
+	return f.db.Query(f.ctx, `SELECT record_id, entity_id FROM members WHERE seq = ? AND `+anyOf("record_id", len(records))+` ORDER BY rowid`,
+		append([]any{seq}, texts(records)...), func(v []driver.Value) error {
 			record, _ := v[0].(string)
 			i := f.s.lookupRecord(record)
 			if i < 0 {
