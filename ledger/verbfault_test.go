@@ -23,6 +23,7 @@ type furnished struct {
 	*ledger.Ledger
 	fault                     *arctest.Fault // nil: nothing fails
 	match, open, event, other string         // decisions, an event, a content
+	handed                    string         // a decision about a record that was handed in under its address
 	a, b, c, loose            string         // records: a and b are linked, c is open with loose
 	entity                    string
 	note                      string
@@ -69,6 +70,12 @@ func furnish(t *testing.T, uri string) *furnished {
 		many.A, many.B = append(many.A, pair(n).A[0]), append(many.B, pair(n).B[0])
 	}
 	compare(t, f.Ledger, many)
+	again := pair(1)
+	again.A[0].Set("id", f.a)
+	again.A[0].Set("city", "Nairobi")
+	again.B[0] = pair(30).B[0]
+	again.B[0].Set("name", again.A[0].Value("name"))
+	f.handed = compare(t, f.Ledger, again).Edges[0].DecisionID
 	_, err = f.Decide(ctx, f.c, f.loose, ledger.VerdictReview, "ask them")
 	must(err)
 	f.other = ledger.ContentAddress("doc", []byte("x"))
@@ -125,6 +132,7 @@ var verbs = []verb{
 	{"explain", func(ctx context.Context, f *furnished) error { return drop(f.Explain(ctx, f.match)) }},
 	{"explain what is open", func(ctx context.Context, f *furnished) error { return drop(f.Explain(ctx, f.open)) }},
 	{"replay", func(ctx context.Context, f *furnished) error { return drop(f.Replay(ctx, f.match)) }},
+	{"replay what was handed in again", func(ctx context.Context, f *furnished) error { return drop(f.Replay(ctx, f.handed)) }},
 	{"entities", func(ctx context.Context, f *furnished) error { return drop(f.Entities(ctx, "")) }},
 	{"cases", func(ctx context.Context, f *furnished) error { return drop(f.Cases(ctx, "")) }},
 	{"path", func(ctx context.Context, f *furnished) error { return drop(f.Path(ctx, f.a, f.b)) }},
