@@ -2,135 +2,230 @@ package main
 
 import (
 	"bytes"
+	"database/sql/driver"
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/arche-ledger/arche/internal/arctest/agents"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/arche-ledger/arche/internal/canon"
+	"github.com/arche-ledger/arche/ledger"
+	"github.com/arche-ledger/arche/ledger/export"
 )
 
-// The values below are planted in records; each is rare enough to be looked for.
-var canaries = []string{"Quizzacious", "Vortumnus", "Zorblatt", "0722-555-0199", "CANARY-88213"}
+// canaries are values that stand in a record, in a document, and in texts that
+// were scanned and redacted. The first is in a record and in a document.
+var canaries = []string{"Quizzacious Vortumnus", "Xylophagous Brundle", "Umbrageous Plumquartz", "plumquartz@example.ng", "12345678901"}
 
-// leaks reports which canaries a text holds, in whatever case.
-func leaks(t *testing.T, where, text string) {
-	t.Helper()
-	low := strings.ToLower(text)
+// holdsCanary is the first canary in a text, "" when there is none.
+func holdsCanary(text []byte) string {
 	for _, c := range canaries {
-		if i := strings.Index(low, strings.ToLower(c)); i >= 0 {
-			t.Errorf("%s holds %s: ...%s...", where, c, text[max(0, i-60):min(len(text), i+40)])
+		if bytes.Contains(text, []byte(c)) {
+			return c
 		}
 	}
+	return ""
 }
 
-// TestNoValueLeaves plants values in records and looks for them in everything
-// that comes out: answers and refusals of the server, its log, head and lock
-// files, checkpoints, proofs, and what operators' commands and exports say
-// without --reveal.
-func TestNoValueLeaves(t *testing.T) {
+// TestCanaries plants values in records, documents and scans through the built
+// program, and looks for them in everything that is not an answer about them: log
+// lines, errors, attestations, default exports, head, checkpoint, proof, audit.
+// After forget they are nowhere in the ledger's files.
+func TestCanaries(t *testing.T) {
 	dir := t.TempDir()
-	path, key := filepath.Join(dir, "l.duckdb"), filepath.Join(dir, "key.pem")
-	env := []string{"ARCHE_LEDGER=duckdb:///" + path, "ARCHE_SIGNING_KEY=" + key}
-	run := func(args ...string) string {
+	run := func(args ...string) (out []byte) {
 		t.Helper()
-		cmd := program(t, env, args...)
-		var out bytes.Buffer
-		cmd.Stdout, cmd.Stderr = &out, &out
-		_ = cmd.Run() // some are meant to fail; what counts is what they say
-		return out.String()
+		cmd := program(t, canaryEnv(dir), args...)
+		cmd.Dir = dir
+		out, err := cmd.CombinedOutput()
+		if err != nil && !strings.Contains(err.Error(), "exit status 3") {
+			t.Fatalf("arche %s: %v\n%s", strings.Join(args, " "), err, out)
+		}
+		return out
 	}
-	leaks(t, "attest keygen", run("attest", "keygen", key))
-	cmd := program(t, env, "mcp")
-	server, err := agents.Start(t.Context(), cmd)
+	cmd := program(t, nil, "attest", "keygen", filepath.Join(dir, "k.pem"))
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("keygen: %v\n%s", err, out)
+	}
+	quiet := map[string][]byte{} // everything that must hold no canary
+	decision := plant(t, dir, quiet)
+
+	for _, what := range export.Subjects {
+		for _, format := range export.Formats {
+			if format != "prov" || what == "decisions" {
+				quiet["export "+what+" "+format] = run("export", what, "--format", format, "--out", "x-"+what+"-"+format)
+			}
+		}
+	}
+	quiet["checkpoint"] = run("ledger", "checkpoint", "--out", "checkpoint.txt")
+	quiet["prove"] = run("prove", decision, "--out", "proof.json")
+	quiet["replay"] = run("replay", "--all", "--out", "audit")
+	quiet["verify"] = run("ledger", "verify")
+	quiet["log"] = run("ledger", "log")
+	quiet["doctor"] = run("doctor")
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		name, _ := filepath.Rel(dir, path)
+		switch {
+		case err != nil || d.IsDir() && name == ".archcore":
+			return fs.SkipDir
+		case d.IsDir() || strings.HasPrefix(name, "work.duckdb") && name != "work.duckdb.head":
+			return nil
+		}
+		quiet[name], err = os.ReadFile(path)
+		return err
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := map[string]any{"id": "a1", "name": "Quizzacious Vortumnus Ltd", "phone": "0722-555-0199", "registration_id": "CANARY-88213"}
-	b := map[string]any{"id": "b1", "name": "Quizzacious Vortumnus Limited", "phone": "0722-555-0199"}
-	open1, open2 := map[string]any{"id": "p1", "name": "Zorblatt"}, map[string]any{"id": "q1", "name": "Zorblatt"}
-	calls := 0
-	call := func(tool string, args map[string]any) map[string]any {
-		t.Helper()
-		calls++
-		raw, err := server.Raw(t.Context(), tool, args)
-		if err != nil {
-			leaks(t, tool+"'s error", err.Error())
+	for _, want := range []string{"work.duckdb.head", "checkpoint.txt", "proof.json", "audit/report.html", "x-processing-csv/processing.csv",
+		"x-documents-jsonl/documents.jsonl", "x-decisions-parquet/decisions.log.parquet", "errors", "attestations", "server log"} {
+		if len(quiet[want]) == 0 {
+			t.Errorf("%s is not there or empty", want)
 		}
-		leaks(t, tool, raw)
-		return agents.Object(raw)
 	}
-	matched := call("compare_records", map[string]any{"list_a": []any{a, open1}, "list_b": []any{b, open2}, "entity": "organisation"})
-	list, _ := matched["matches"].([]any)
-	if len(list) == 0 {
-		t.Fatalf("no match: %v", matched)
-	}
-	record := ""
-	var ids []string
-	for _, m := range list {
-		id, _ := m.(map[string]any)["decision_id"].(string)
-		ids = append(ids, id)
-		d := call("decision", map[string]any{"decision_id": id})
-		record, _ = d["record_a"].(string)
-		call("explain", map[string]any{"decision_id": id})
-		call("replay", map[string]any{"decision_id": id})
-	}
-	call("observe", map[string]any{"record_id": record, "evidence": map[string]any{"registration_id": "CANARY-88213", "remark": "Vortumnus"}})
-	call("resolve", map[string]any{"record": map[string]any{"name": "Quizzacious Vortumnus", "phone": "0722-555-0199"}, "entity_type": "organisation"})
-	call("why_unresolved", map[string]any{"record_a": open1, "record_b": open2, "entity": "organisation"})
-	for _, tool := range []string{"entities", "cases", "capabilities"} {
-		call(tool, map[string]any{})
-	}
-	// Wrong calls: what is refused is not said again.
-	call("compare_records", map[string]any{"list_a": "Quizzacious", "list_b": []any{b}, "entity": "organisation"})
-	call("compare_records", map[string]any{"list_a": []any{"Quizzacious"}, "list_b": []any{b}, "entity": "organisation"})
-	call("resolve", map[string]any{"record": "Vortumnus", "entity_type": "organisation"})
-	call("resolve", map[string]any{"record": map[string]any{"name": map[string]any{"Zorblatt": 1}}, "entity_type": "organisation"})
-	call("observe", map[string]any{"record_id": "rec:sha256:" + strings.Repeat("0", 64), "evidence": map[string]any{"phone": "0722-555-0199"}})
-	if err := server.Stop(); err != nil {
-		t.Error(err)
-	}
-	leaks(t, "the server's log", server.Log())
-	for _, suffix := range []string{".head", ".lock", ".queue"} {
-		data, err := os.ReadFile(path + suffix)
-		if err != nil {
-			t.Error(err)
+	for name, text := range quiet {
+		if c := holdsCanary(text); c != "" {
+			t.Errorf("%s holds %q", name, c)
 		}
-		leaks(t, suffix, string(data))
 	}
-	out := filepath.Join(dir, "out")
-	if err := os.Mkdir(out, 0o700); err != nil {
+	if left := inLedger(t, filepath.Join(dir, "work.duckdb")); !strings.Contains(left, canaries[0]) || !strings.Contains(left, canaries[1]) {
+		t.Fatalf("the canaries were never in the ledger: %s", left)
+	}
+
+	// The document's texts that hold the second one are old by now.
+	run("forget", "--where", "name="+canaries[0], "--reason", "asked", "--yes")
+	run("forget", "--where", "name="+canaries[1], "--reason", "asked", "--yes")
+	if left := inLedger(t, filepath.Join(dir, "work.duckdb")); left != "" {
+		t.Errorf("after forget: %s", left)
+	}
+	run("ledger", "verify")
+}
+
+func canaryEnv(dir string) []string {
+	return []string{"ARCHE_LEDGER=duckdb:///" + filepath.Join(dir, "work.duckdb"), "ARCHE_SIGNING_KEY=" + filepath.Join(dir, "k.pem"),
+		"ARCHE_HASH_KEY=demo-key", "ARCHE_JURISDICTION=NG", "ARCHE_ACTOR=cli:tester"}
+}
+
+// plant calls the tools with canaries in their arguments. It keeps the server's
+// log, every error and every attestation, and returns a decision's id.
+func plant(t *testing.T, dir string, quiet map[string][]byte) (decision string) {
+	t.Helper()
+	cmd := program(t, canaryEnv(dir), "mcp")
+	cmd.Dir = dir
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	s, err := mcp.NewClient(&mcp.Implementation{Name: "walker", Version: "1"}, nil).Connect(t.Context(), &mcp.CommandTransport{Command: cmd}, nil)
+	if err != nil {
 		t.Fatal(err)
 	}
-	for _, args := range [][]string{
-		{"ledger", "verify"}, {"ledger", "log"}, {"doctor"}, {"entities"}, {"cases"}, {"replay", "--all"}, {"ledger", "checkpoint"}, {"ledger", "prove", ids[0]},
-		{"decision", ids[0]}, {"explain", ids[0]}, {"replay", ids[0]}, {"ledger", "rebuild"}, {"decide", "Quizzacious", "Zorblatt", "same", "--reason", "x"},
-		{"resolve", "--record", `{"name": "Zorblatt"`, "--type", "organisation"},
-	} {
-		text := run(args...)
-		if text == "" {
-			t.Errorf("%v says nothing", args)
+	call := func(fails bool, tool string, args any) *canon.Object {
+		t.Helper()
+		res, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: tool, Arguments: args})
+		if err != nil {
+			t.Fatalf("%s: %v", tool, err)
 		}
-		if args[0] != "decide" { // it names the arguments that it was given
-			leaks(t, strings.Join(args, " "), text)
+		text := res.Content[0].(*mcp.TextContent).Text
+		if res.IsError != fails {
+			t.Fatalf("%s: %s", tool, text)
 		}
-	}
-	for _, what := range []string{"decisions", "events", "entities", "cases", "processing"} {
-		for _, format := range []string{"jsonl", "csv", "html"} {
-			to := filepath.Join(out, what+format)
-			leaks(t, "export "+what, run("export", what, "--format", format, "--out", to))
-			entries, err := os.ReadDir(to)
-			if err != nil || len(entries) < 2 {
-				t.Errorf("export %s as %s: %d files, %v", what, format, len(entries), err)
+		if fails {
+			quiet["errors"] = append(quiet["errors"], text+"\n"...)
+			return nil
+		}
+		o, err := canon.ParseObject([]byte(text), canon.Limits{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a := o.Value("attestation"); a != nil {
+			text, err := canon.Compact(a)
+			if err != nil {
+				t.Fatal(err)
 			}
-			for _, e := range entries {
-				data, err := os.ReadFile(filepath.Join(to, e.Name()))
-				if err != nil {
-					t.Fatal(err)
+			quiet["attestations"] = append(quiet["attestations"], text...)
+		}
+		return o
+	}
+	type object = map[string]any
+	row := object{"id": "s1", "name": canaries[0], "national_id": canaries[4]}
+	res := call(false, "compare_records", object{"list_a": []any{row}, "list_b": []any{object{"id": "r1", "name": canaries[0], "national_id": canaries[4]}},
+		"entity": "person"})
+	decision = at(t, res, "matches.0.decision_id").(string)
+	record := at(t, call(false, "decision", object{"decision_id": decision}), "record_a").(string)
+	call(false, "observe", object{"record_id": record, "evidence": object{"note": canaries[0] + " again"}})
+	call(false, "resolve", object{"record": object{"name": canaries[0], "email": canaries[3]}, "entity_type": "person"})
+	call(false, "init_project", object{})
+	doc := call(false, "create_document", object{"type": "adr", "filename": "tea", "title": "Tea", "content": "# Tea\n\nBought of " + canaries[0] + " and " + canaries[1] + ".\n"})
+	call(false, "update_document", object{"path": at(t, doc, "path"), "content": "# Tea\n\nBought.\n"})
+	note := "Reach " + canaries[2] + " at " + canaries[3] + ", NIN " + canaries[4] + "."
+	call(false, "guarded_scan", object{"text": note})
+	call(false, "detect_pii", object{"text": note})
+	call(false, "guarded_scan", object{"text": note, "provider": "nobody", "crosses_border": true}) // denied
+	call(true, "compare_records", object{"list_a": []any{row}, "list_b": []any{canaries[0]}, "entity": "person"})
+	call(true, "compare_records", object{"list_a": []any{row}, "list_b": []any{row}, "entity": "person", "threshold": canaries[0]})
+	call(true, "compare_records", object{"list_a": []any{row}, "list_b": []any{row}, "entity": "nosuch"})
+	call(true, "resolve", object{"record": row, "entity_type": "nosuch"})
+	call(true, "observe", object{"record_id": "rec:sha256:00", "evidence": object{"name": canaries[0]}})
+	call(true, "guarded_scan", object{"text": note, "crosses_border": canaries[2]})
+	call(true, "create_document", object{"type": "nosuch", "filename": "x", "content": canaries[1]})
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	quiet["server log"] = append(stderr.Bytes(), '\n')
+	return decision
+}
+
+// inLedger says where in a ledger's files canaries are: in their bytes, or in a
+// row as it reads.
+func inLedger(t *testing.T, path string) string {
+	t.Helper()
+	l, err := ledger.Open(path, ledger.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	places := map[string][]byte{}
+	var tables []string
+	if err := l.Query(t.Context(), `SELECT table_name FROM duckdb_tables() WHERE schema_name = 'main'`, nil, func(v []driver.Value) error {
+		tables = append(tables, fmt.Sprint(v[0]))
+		return nil
+	}); err != nil || len(tables) < 6 {
+		t.Fatalf("%v, %v", tables, err)
+	}
+	for _, table := range tables {
+		err := l.Query(t.Context(), "SELECT * FROM "+table, nil, func(v []driver.Value) error {
+			for _, x := range v {
+				if b, ok := x.([]byte); ok {
+					places[table] = append(places[table], b...)
+				} else {
+					places[table] = fmt.Append(places[table], x, "\n")
 				}
-				leaks(t, e.Name()+" of "+what, string(data))
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	files, err := filepath.Glob(path + "*")
+	if err != nil || len(files) < 2 {
+		t.Fatalf("%v, %v", files, err)
+	}
+	for _, f := range files {
+		if places[filepath.Base(f)], err = os.ReadFile(f); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var out strings.Builder
+	for place, data := range places {
+		for _, c := range canaries {
+			if bytes.Contains(data, []byte(c)) {
+				fmt.Fprintf(&out, "%q in %s\n", c, place)
 			}
 		}
 	}
-	t.Logf("%d calls", calls)
+	return out.String()
 }

@@ -111,6 +111,9 @@ func openStatement(text []byte, m *Manifest) ([]subject, error) {
 	if err := json.Unmarshal(text, &e); err != nil || len(e.Signatures) != 1 || e.PayloadType != payloadType {
 		return nil, fmt.Errorf("not a DSSE envelope with one signature over an in-toto statement")
 	}
+	if again, err := canon.Indent(e); err != nil || string(again)+"\n" != string(text) {
+		return nil, fmt.Errorf("the envelope is not as arche writes it")
+	}
 	if m.Signer == nil || e.Signatures[0].KeyID != *m.Signer {
 		return nil, fmt.Errorf("the envelope is signed by another key than the manifest")
 	}

@@ -59,43 +59,103 @@ func TestVerify(t *testing.T) {
 }
 
 // TestEveryByteOfAnExport changes each byte of each file of an export, and wants
-// it refused: signed or not.
+// it refused, in every form: each byte of a signed and an unsigned small one, and
+// of the rest, which differ in their content only, each in the long form and a
+// share of them else.
 func TestEveryByteOfAnExport(t *testing.T) {
-	for _, k := range []*attest.Key{nil, key(t, 1)} {
-		dir := bundle(t, "jsonl", k)
-		entries, err := os.ReadDir(dir)
+	everyByte(t, bundle(t, "jsonl", nil), 1)
+	everyByte(t, bundle(t, "jsonl", key(t, 1)), 1)
+	everyByte(t, bundle(t, "csv", key(t, 1)), share(5))
+	everyByte(t, bundle(t, "parquet", key(t, 1)), share(5))
+	l := work(t)
+	for form, step := range map[string]int{"jsonl": 29, "dsse": 17, "prov": 29, "html": 61} {
+		dir, _ := write(t, l, "decisions", form)
+		everyByte(t, dir, share(step))
+	}
+}
+
+// share is the step of a test that looks at every position in its long form.
+func share(step int) int {
+	if os.Getenv("ARCHE_LONG") != "" {
+		return 1
+	}
+	return step
+}
+
+func everyByte(t *testing.T, dir string, step int) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		path := filepath.Join(dir, e.Name())
+		whole, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, e := range entries {
-			path := filepath.Join(dir, e.Name())
-			whole, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for i := range whole {
-				changed := append([]byte(nil), whole...)
-				changed[i] ^= 1 << (i % 7)
-				if err := os.WriteFile(path, changed, 0o600); err != nil {
-					t.Fatal(err)
-				}
-				r, err := export.Verify(t.Context(), dir, nil)
-				if err == nil && r.OK() {
-					t.Errorf("%s: byte %d, %q for %q passes", e.Name(), i, changed[i], whole[i])
-				}
-			}
-			if err := os.WriteFile(path, whole[:len(whole)-1], 0o600); err != nil {
-				t.Fatal(err)
-			}
-			if r, err := export.Verify(t.Context(), dir, nil); err == nil && r.OK() {
-				t.Errorf("%s: cut short passes", e.Name())
-			}
-			if err := os.WriteFile(path, whole, 0o600); err != nil {
+		f, err := os.OpenFile(path, os.O_WRONLY, 0o600)
+		if err != nil {
+			t.Fatal(err)
+		}
+		put := func(i int, b byte) {
+			if _, err := f.WriteAt([]byte{b}, int64(i)); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if r, err := export.Verify(t.Context(), dir, nil); err != nil || !r.OK() {
-			t.Fatalf("restored: %+v, %v", r, err)
+		for i := 0; i < len(whole); i += step {
+			put(i, whole[i]^1<<(i%7))
+			r, err := export.Verify(t.Context(), dir, nil)
+			if err == nil && r.OK() {
+				t.Errorf("%s: byte %d, %q for %q passes", e.Name(), i, whole[i]^1<<(i%7), whole[i])
+			}
+			put(i, whole[i])
+		}
+		if err := f.Close(); err != nil {
+			t.Fatal(err)
+		}
+		for name, bad := range map[string][]byte{"cut short": whole[:max(0, len(whole)-1)], "longer": append(whole[:len(whole):len(whole)], '\n')} {
+			if err := os.WriteFile(path, bad, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if r, err := export.Verify(t.Context(), dir, nil); err == nil && r.OK() && len(bad) != len(whole) {
+				t.Errorf("%s: %s passes", e.Name(), name)
+			}
+		}
+		if err := os.WriteFile(path, whole, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if r, err := export.Verify(t.Context(), dir, nil); err != nil || !r.OK() {
+		t.Fatalf("restored: %+v, %v", r, err)
+	}
+}
+
+// TestEveryByteOfAnEnvelope changes each byte of a DSSE envelope and seals the
+// folder again without a signature of the manifest, as a forger can: the envelope
+// is refused for itself.
+func TestEveryByteOfAnEnvelope(t *testing.T) {
+	dir, m := write(t, work(t), "decisions", "dsse")
+	const name = "decisions.dsse.json"
+	whole, err := os.ReadFile(filepath.Join(dir, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := make([]string, len(m.Files))
+	for i, f := range m.Files {
+		names[i] = f.Name
+	}
+	for i := 12; i < len(whole); i += share(42) { // 12 and 54 turn a letter of a key into a capital
+		changed := append([]byte(nil), whole...)
+		changed[i] ^= 1 << (i % 7)
+		if err := os.WriteFile(filepath.Join(dir, name), changed, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := export.Seal(dir, *m, names, key(t, 1)); err != nil {
+			t.Fatal(err)
+		}
+		if r, err := export.Verify(t.Context(), dir, nil); err == nil && r.OK() {
+			t.Errorf("byte %d, %q for %q passes", i, changed[i], whole[i])
 		}
 	}
 }
