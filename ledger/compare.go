@@ -23,7 +23,7 @@ func (l *Ledger) Compare(ctx context.Context, req resolve.Request) (*resolve.Res
 	if err != nil {
 		return nil, err
 	}
-	b, err := newBatch(req, res)
+	b, err := newBatch(req, res, l.long)
 	if err != nil {
 		return nil, err
 	}
@@ -51,8 +51,9 @@ func baseEntity(entity string) string {
 	return name
 }
 
-// newBatch does what needs no ledger: addresses and canonical forms.
-func newBatch(req resolve.Request, res *resolve.Result) (*batch, error) {
+// newBatch does what needs no ledger: addresses and canonical forms. A batch of
+// long rows or more leaves them to its recording.
+func newBatch(req resolve.Request, res *resolve.Result, long int) (*batch, error) {
 	b := &batch{req: req, res: res, verb: verbReconcile, entityType: baseEntity(req.Entity)}
 	if req.Dedupe {
 		b.verb, b.req.B = verbDedupe, req.A // the run has the one list on both sides
@@ -67,7 +68,7 @@ func newBatch(req resolve.Request, res *resolve.Result) (*batch, error) {
 	if b.call, err = callOf(req); err != nil {
 		return nil, err
 	}
-	if b.size() >= longUnit {
+	if b.size() >= long {
 		return b, nil // rows are made as they are stored: all of them together are large
 	}
 	if b.a, err = b.rows(b.req.A, 0); err == nil {
@@ -143,6 +144,7 @@ func (b *batch) record(ctx context.Context, u *unit) error {
 		return err
 	}
 	r := u.l.reader(ctx, u.db, u.s)
+	r.before = u.settle
 	for edges := range slices.Chunk(b.res.Edges, 1024) {
 		if ctx.Err() != nil {
 			return ctx.Err()

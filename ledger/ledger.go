@@ -59,6 +59,8 @@ type Ledger struct {
 	prepared bool        // this process has seen the file to be a ledger
 	verified int64       // logs of up to this many events are folded and checked at opening
 	glimpse  int64       // logs of so many events are glimpsed for a first answer
+	long     int         // rows from which a unit is written as it goes
+	held     int         // events that such a unit holds at most
 	glimpses int         // answers glimpsed since the ledger was opened
 	fresh    bool        // the file was opened since the last unit: others may have appended
 }
@@ -86,7 +88,7 @@ func Open(uri string, opts Options) (*Ledger, error) {
 	if opts.Threads == 0 {
 		opts.Threads = 1
 	}
-	l := &Ledger{opts: opts, verified: verifiedOpening, glimpse: glimpseFrom, index: newIndexKeeper()}
+	l := &Ledger{opts: opts, verified: verifiedOpening, glimpse: glimpseFrom, long: longUnit, held: unitHeld, index: newIndexKeeper()}
 	l.store, err = duck.OpenStore(path, duck.Options{
 		Wait: opts.Wait, MemoryMB: opts.MemoryMB, Threads: opts.Threads, Fault: opts.Fault,
 		OnOpen: l.opened,

@@ -139,6 +139,9 @@ type reader struct {
 	// shelf are contents that a long answer needs, read together, checked and
 	// not yet parsed.
 	shelf map[int32][]byte
+	// before, when set, is called before contents are read: a long unit has the
+	// database busy.
+	before func() error
 }
 
 func (l *Ledger) reader(ctx context.Context, db *duck.DB, s *state) *reader {
@@ -217,6 +220,11 @@ func (r *reader) stock(want []int32) error {
 // contents reads the bytes of records, compares them with what their events say
 // and hands each over once.
 func (r *reader) contents(want []int32, take func(i int32, data []byte) error) error {
+	if r.before != nil {
+		if err := r.before(); err != nil {
+			return err
+		}
+	}
 	seqs := make([]int64, 0, len(want))
 	bySeq := make(map[int64]int32, len(want))
 	for _, i := range want {

@@ -210,6 +210,9 @@ func (u *unit) store(r *row, entityType string) (int32, error) {
 		if !s.recs[i].erased {
 			return i, nil
 		}
+		if err := u.settle(); err != nil {
+			return -1, err
+		}
 		old, err := readEvent(context.Background(), u.db, s.recs[i].seq)
 		if err != nil {
 			return -1, err

@@ -159,11 +159,16 @@ const insertChunk = 4096
 // insert adds all rows to their tables, in the order in which the fold made them:
 // of two changes of one record by one event the last counts.
 func (r *rowSet) insert(ctx context.Context, db *duck.DB, s *state) error {
+	return r.parts(s, func(table string, rows [][]driver.Value) error { return db.Insert(ctx, table, rows) })
+}
+
+// parts makes the rows of all tables, some at a time.
+func (r *rowSet) parts(s *state, take func(table string, rows [][]driver.Value) error) error {
 	r.inOrderOfSeq()
 	for _, table := range projections {
 		for from := 0; from < r.size(table); from += insertChunk {
 			to := min(from+insertChunk, r.size(table))
-			if err := db.Insert(ctx, table, r.values(s, table, from, to)); err != nil {
+			if err := take(table, r.values(s, table, from, to)); err != nil {
 				return err
 			}
 		}

@@ -23,7 +23,7 @@ type unit struct {
 	events []Event // those not given to the database yet
 	blobs  [][]driver.Value
 	erased []string // addresses whose content goes
-	long   bool     // its transaction is open already, so what it adds may go there
+	feed   *feed    // of a long unit: its transaction is open, and what it adds goes there
 	n      int      // events added
 	stored bool     // contents were added
 }
@@ -36,7 +36,7 @@ func (l *Ledger) write(ctx context.Context, fn func(u *unit) error) error {
 
 // writeUnit is write for a unit that is expected to write so many rows. A long
 // one gives them to the database as it goes, in one transaction from its start
-// to its end, and holds a few thousand of them at a time.
+// to its end, while the next are made, and holds a few thousand of them at a time.
 func (l *Ledger) writeUnit(ctx context.Context, rows int, fn func(u *unit) error) error {
 	return l.use(ctx, func(db *duck.DB, s *state) (err error) {
 		u := &unit{ctx: ctx, l: l, db: db, s: s, actor: l.actor(ctx), at: l.now(s), seq: s.seq, link: s.link}
@@ -49,7 +49,7 @@ func (l *Ledger) writeUnit(ctx context.Context, rows int, fn func(u *unit) error
 				l.state = nil
 			}
 		}()
-		if rows >= longUnit {
+		if rows >= l.long {
 			err = u.runLong(ctx, rows, fn)
 		} else if err = fn(u); err == nil {
 			err = u.commit(ctx)
@@ -77,8 +77,13 @@ const (
 
 // runLong runs a long unit within its transaction.
 func (u *unit) runLong(ctx context.Context, rows int, fn func(u *unit) error) error {
-	u.long = true
-	err := u.l.store.Write(ctx, u.db, rows, func() error {
+	err := u.l.store.Write(ctx, u.db, rows, func() (err error) {
+		u.feed = newFeed(ctx, u.db)
+		defer func() {
+			if ended := u.feed.end(); err == nil {
+				err = ended
+			}
+		}()
 		if err := fn(u); err != nil {
 			return err
 		}
@@ -124,7 +129,7 @@ func (u *unit) add(kind, subject, supersedes string, body []byte, folded any) (*
 // addText is add for a body that is text already, and perhaps an address that is
 // known.
 func (u *unit) addText(kind, subject, supersedes, body, id string, folded any) (*Event, error) {
-	if u.long && len(u.events) >= unitHeld {
+	if u.feed != nil && len(u.events) >= u.l.held {
 		if err := u.insert(u.ctx); err != nil {
 			return nil, err
 		}
@@ -169,8 +174,20 @@ func (u *unit) remember() error {
 	return nil
 }
 
+// settle waits until the database has what a long unit gave it. Who reads from
+// the database within a unit calls it first.
+func (u *unit) settle() error {
+	if u.feed == nil {
+		return nil
+	}
+	return u.feed.settle()
+}
+
 // insert gives the database what the unit holds, within its transaction.
 func (u *unit) insert(ctx context.Context) error {
+	if u.feed != nil {
+		return u.giveAll(ctx)
+	}
 	if err := u.db.Insert(ctx, "events", eventRows(u.events)); err != nil {
 		return err
 	}
@@ -180,6 +197,37 @@ func (u *unit) insert(ctx context.Context) error {
 	if err := u.s.rows.insert(ctx, u.db, u.s); err != nil {
 		return err
 	}
+	return u.erase(ctx)
+}
+
+// giveAll is insert of a long unit: what it holds is the feed's from now on.
+func (u *unit) giveAll(ctx context.Context) error {
+	events, blobs := u.events, u.blobs
+	u.events, u.blobs = make([]Event, 0, u.l.held), nil
+	if err := u.feed.give("events", func() [][]driver.Value { return eventRows(events) }); err != nil {
+		return err
+	}
+	if err := u.feed.give("blobs", func() [][]driver.Value { return blobs }); err != nil {
+		return err
+	}
+	// The rows are made here: they read the state, which goes on changing.
+	err := u.s.rows.parts(u.s, func(table string, rows [][]driver.Value) error {
+		return u.feed.give(table, func() [][]driver.Value { return rows })
+	})
+	u.s.rows.clear()
+	if err != nil || len(u.erased) == 0 {
+		return err
+	}
+	if err := u.settle(); err != nil {
+		return err
+	}
+	err = u.erase(ctx)
+	u.erased = nil
+	return err
+}
+
+// erase takes away the contents that go.
+func (u *unit) erase(ctx context.Context) error {
 	for _, a := range u.erased {
 		if err := u.db.Exec(ctx, `DELETE FROM blobs WHERE address = ?`, a); err != nil {
 			return err
@@ -187,12 +235,6 @@ func (u *unit) insert(ctx context.Context) error {
 		if err := u.unindex(ctx, a); err != nil {
 			return err
 		}
-	}
-	if u.long {
-		clear(u.events) // they hold texts
-		clear(u.blobs)
-		u.events, u.blobs, u.erased = u.events[:0], u.blobs[:0], nil
-		u.s.rows.clear()
 	}
 	return nil
 }
