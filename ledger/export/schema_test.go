@@ -29,15 +29,14 @@ var columnSchemas = map[export.Type]*canon.Object{
 
 const dialect = "https://json-schema.org/draft/2020-12/schema"
 
-func rowSchema(what string) *canon.Object {
+func rowSchema(title string, columns []export.Column) *canon.Object {
 	properties := canon.NewObject()
 	required := []string{}
-	for _, c := range export.Columns(what) {
+	for _, c := range columns {
 		properties.Set(c.Name, columnSchemas[c.Type])
 		required = append(required, c.Name)
 	}
-	return canon.Obj("$schema", dialect, "title", "one row of arche export "+what, "type", "object", "properties", properties,
-		"required", required)
+	return canon.Obj("$schema", dialect, "title", title, "type", "object", "properties", properties, "required", required)
 }
 
 func manifestSchema() *canon.Object {
@@ -68,8 +67,10 @@ func manifestSchema() *canon.Object {
 func TestPublishedSchemas(t *testing.T) {
 	schemas := map[string]*canon.Object{"export-manifest.v1.json": manifestSchema()}
 	for _, what := range export.Subjects {
-		schemas["export-"+what+".v1.json"] = rowSchema(what)
+		schemas["export-"+what+".v1.json"] = rowSchema("one row of arche export "+what, export.Columns(what))
 	}
+	schemas["export-decisions-log.v1.json"] = rowSchema("one event of the log beside arche export decisions", export.LogColumns(false))
+	schemas["export-decisions-lists.v1.json"] = rowSchema("one entry of a run's list beside arche export decisions", export.ListColumns())
 	compiled := map[string]*jsonschema.Resolved{}
 	for name, schema := range schemas {
 		text, err := canon.Indent(schema)
@@ -115,13 +116,15 @@ func TestPublishedSchemas(t *testing.T) {
 			t.Fatal(err)
 		}
 		fits("export-manifest.v1.json", string(manifest))
-		rows, err := os.ReadFile(filepath.Join(dir, what+".jsonl"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, line := range strings.Split(strings.TrimSpace(string(rows)), "\n") {
-			if line != "" {
-				fits("export-"+what+".v1.json", line)
+		for file, schema := range map[string]string{what: what, what + ".log": what + "-log", what + ".lists": what + "-lists"} {
+			rows, err := os.ReadFile(filepath.Join(dir, file+".jsonl"))
+			if err != nil && (what == "decisions" || file == what) {
+				t.Fatal(err)
+			}
+			for _, line := range strings.Split(strings.TrimSpace(string(rows)), "\n") {
+				if line != "" {
+					fits("export-"+schema+".v1.json", line)
+				}
 			}
 		}
 	}
