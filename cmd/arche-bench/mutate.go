@@ -30,6 +30,7 @@ func runMutate(args []string, stdout io.Writer) error {
 	count := flags.Int("count", 50, "mistakes to make, drawn without repetition; 0 is all")
 	timeout := flags.Duration("timeout", 2*time.Minute, "for one run of the tests; one that takes longer has noticed")
 	seed := flags.Uint64("seed", 0, "seed of the draw; 0 draws one")
+	each := flags.Bool("each", false, "tell what became of every mistake, not of those that survived alone")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -50,7 +51,7 @@ func runMutate(args []string, stdout io.Writer) error {
 	if *count > 0 && *count < len(all) {
 		all = all[:*count]
 	}
-	lab := &mutantLab{root: root, pkgs: strings.Fields(*tests), run: *run, skip: *skip, timeout: *timeout}
+	lab := &mutantLab{root: root, pkgs: strings.Fields(*tests), run: *run, skip: *skip, timeout: *timeout, each: *each}
 	if len(lab.pkgs) == 0 {
 		lab.pkgs = []string{*pkg}
 	}
@@ -88,6 +89,7 @@ type mutantLab struct {
 	pkgs      []string
 	run, skip string
 	timeout   time.Duration
+	each      bool
 }
 
 // What became of a mutant.
@@ -114,8 +116,8 @@ func (l *mutantLab) try(list []mutant, stdout io.Writer) error {
 			return err
 		}
 		counts[outcome]++
-		if outcome == mutantSurvived {
-			fmt.Fprintf(stdout, "SURVIVED %s:%d:%d: %s\n", m.at.Filename, m.at.Line, m.at.Column, m.what)
+		if outcome == mutantSurvived || l.each {
+			fmt.Fprintf(stdout, "%s %s:%d:%d: %s\n", outcome, m.at.Filename, m.at.Line, m.at.Column, m.what)
 		}
 	}
 	killed, survived := counts[mutantKilled], counts[mutantSurvived]
