@@ -214,6 +214,10 @@ func TestOpeningsThatFail(t *testing.T) {
 	if err := s.Use(t.Context(), func(*duck.DB) error { return nil }); !errors.Is(err, refuse) {
 		t.Errorf("%v", err)
 	}
+	inMemory := newStore(t, "", duck.Options{OnOpen: func(context.Context, *duck.DB) error { return refuse }})
+	if err := inMemory.Use(t.Context(), func(*duck.DB) error { return nil }); !errors.Is(err, refuse) {
+		t.Errorf("in memory: %v", err)
+	}
 	if err := s.Lend(t.Context(), func(string) error { return nil }); !errors.Is(err, refuse) {
 		t.Errorf("lent: %v", err)
 	}
