@@ -225,7 +225,8 @@ func (r *run) read(ctx context.Context) error {
 	if r.store, err = newStore(r.plan); err != nil {
 		return err
 	}
-	sides := [2]*side{newWideSide(r.plan), newWideSide(r.plan)}
+	rows := len(r.req.A) + len(r.req.B)
+	sides := [2]*side{newWideSide(r.plan, rows), newWideSide(r.plan, rows)}
 	lists := [][]*canon.Object{r.req.A, r.req.B}
 	if r.req.Dedupe {
 		lists = lists[:1]

@@ -195,7 +195,7 @@ func (s *store) calibrated(n int64) float64 {
 // calibrationPin hashes the calibrated table.
 func (s *store) calibrationPin() string {
 	h := sha256.New()
-	const block = 1 << 15
+	const block = 1 << 13
 	buf := append(make([]byte, 0, min(block, 32*len(s.counts))+512), `{"counts":{`...)
 	first := true
 	for id, n := range s.counts {

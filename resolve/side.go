@@ -35,6 +35,9 @@ const (
 	manyInline  = -2 // in place of the first word when there are more than fit
 )
 
+// fewRows is the number of rows of both lists below which all are near anyway.
+const fewRows = 4096
+
 // newSide makes a list that grows row by row.
 func newSide(p *plan) *side {
 	return &side{width: len(p.columns) + summaryWidth, points: make([][]point, len(p.geoPairs))}
@@ -42,9 +45,9 @@ func newSide(p *plan) *side {
 
 // newWideSide makes a list for many pairs: a row fills whole lines of the cache
 // where that costs little, and holds the words of the name.
-func newWideSide(p *plan) *side {
+func newWideSide(p *plan, rows int) *side {
 	sd := newSide(p)
-	if !p.inlinesWords() {
+	if rows < fewRows || !p.inlinesWords() {
 		return sd
 	}
 	least := len(p.columns) + summaryWords + leastInline

@@ -321,8 +321,13 @@ func (s *store) readColumn(ctx context.Context, col int, sides []*side, lists []
 	}
 	s.cols[col].roomFor(total)
 	for i := range s.plan.comps {
-		if c := &s.plan.comps[i]; c.kind == kindDate && c.column == col {
-			s.feats[i].dates = make([]date, 0, min(total, 1<<13)/2)
+		c, some := &s.plan.comps[i], min(total, 1<<13)/2
+		switch {
+		case c.column != col:
+		case c.kind == kindDate:
+			s.feats[i].dates = make([]date, 0, some)
+		case c.kind == kindPhone:
+			s.feats[i].phones = make([]string, 0, some)
 		}
 	}
 	for n, list := range lists {

@@ -130,17 +130,13 @@ func (t *tokens) seal(keep bool) []int32 {
 		}
 		return strings.Compare(t.text[a.id], t.text[b.id])
 	})
-	order := make([]int32, len(heads))
-	for i, h := range heads {
-		order[i] = h.id
+	rank := make([]int32, len(heads))
+	text := make([]string, len(heads))
+	for r, h := range heads {
+		rank[h.id] = int32(r)
+		text[r] = t.text[h.id]
 	}
-	rank := make([]int32, len(order))
-	text := make([]string, len(order))
-	for r, id := range order {
-		rank[id] = int32(r)
-		text[r] = t.text[id]
-	}
-	t.rarity, t.bound = reorder(t.rarity, order), reorder(t.bound, order)
+	t.rarity, t.bound = reorder(t.rarity, rank), reorder(t.bound, rank)
 	t.text = text
 	t.index = textIndex{}
 	if keep {
@@ -153,12 +149,12 @@ func (t *tokens) seal(keep bool) []int32 {
 	return rank
 }
 
-func reorder(list []float64, order []int32) []float64 {
+func reorder(list []float64, rank []int32) []float64 {
 	if list == nil {
 		return nil
 	}
-	out := make([]float64, len(order))
-	for r, id := range order {
+	out := make([]float64, len(rank))
+	for id, r := range rank {
 		out[r] = list[id]
 	}
 	return out
