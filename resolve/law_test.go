@@ -244,3 +244,25 @@ func TestSameDecisionsInAnyOrder(t *testing.T) {
 		}
 	})
 }
+
+// How rows are laid out changes no byte.
+func TestWideRowsChangeNothing(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		req := resolve.Request{A: drawList(t, "a", 60), B: drawList(t, "b", 60), Entity: drawEntity.Draw(t, "entity"),
+			Threshold:   rapid.Float64Range(0.3, 0.9).Draw(t, "threshold"),
+			Engine:      rapid.SampledFrom([]string{resolve.EngineV1, resolve.EngineV2}).Draw(t, "engine"),
+			PackVersion: rapid.SampledFrom([]string{resolve.PackVersionDefault, resolve.PackVersion010}).Draw(t, "packs")}
+		said := func() string {
+			res, err := resolve.Compare(t.Context(), req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return encode(t, res.Answer())
+		}
+		short, wide := said(), ""
+		resolve.WithWideRows(func() { wide = said() })
+		if short != wide {
+			t.Fatalf("wide rows give\n%s\nshort ones\n%s", wide, short)
+		}
+	})
+}

@@ -36,7 +36,7 @@ const (
 )
 
 // fewRows is the number of rows of both lists below which all are near anyway.
-const fewRows = 4096
+var fewRows = 4096
 
 // newSide makes a list that grows row by row.
 func newSide(p *plan) *side {
