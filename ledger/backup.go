@@ -309,10 +309,12 @@ func (l *Ledger) restore(ctx context.Context, dir string, m *manifest) error {
 		if s.seq != m.Events || s.link != m.Link || int64(blobs) != m.Blobs {
 			return refuseBackup("it does not end where the manifest says")
 		}
-		if err := l.finishRestore(ctx, db, s); err != nil || m.contentsFrom == 1 {
-			return err
+		if m.contentsFrom > 1 {
+			if err := l.noteContentsFrom(ctx, db, m.contentsFrom); err != nil {
+				return err
+			}
 		}
-		return l.noteContentsFrom(ctx, db, m.contentsFrom)
+		return l.finishRestore(ctx, db, s)
 	})
 }
 
