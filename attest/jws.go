@@ -178,8 +178,8 @@ func lenientBase64(s string) ([]byte, error) {
 	pads := 0
 	// As much padding as the length lacks is read behind the text.
 	for _, c := range []byte(s + strings.Repeat("=", (4-len(s)%4)%4)) {
-		switch {
-		case c == '=':
+		switch c {
+		case '=':
 			if len(kept)%4 < 2 {
 				continue
 			}
@@ -187,9 +187,9 @@ func lenientBase64(s string) ([]byte, error) {
 				return base64.RawURLEncoding.DecodeString(string(kept))
 			}
 			continue
-		case c == '+':
+		case '+':
 			c = '-'
-		case c == '/':
+		case '/':
 			c = '_'
 		}
 		if strings.IndexByte(alphabet64, c) >= 0 {
