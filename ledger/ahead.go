@@ -59,12 +59,10 @@ func spread(n int, fn func(from, to int) error) error {
 	errs, panics := make([]error, workers), make([]any, workers)
 	var wg sync.WaitGroup
 	for w := range workers {
-		wg.Add(1)
-		go func() {
-			defer wg.Done()
+		wg.Go(func() {
 			defer func() { panics[w] = recover() }()
 			errs[w] = fn(n*w/workers, n*(w+1)/workers)
-		}()
+		})
 	}
 	wg.Wait()
 	for _, p := range panics {

@@ -16,8 +16,6 @@ var seed = maphash.MakeSeed()
 
 func (a *address) hash() uint64 { return maphash.Bytes(seed, a[:]) }
 
-func textHash(s string) uint64 { return maphash.String(seed, s) }
-
 // find is the place whose hash is h and that same takes, -1 when there is none.
 func (p *places) find(h uint64, same func(i int32) bool) int32 {
 	if s := p.slot(h, same); s >= 0 && p.slots[s] > 0 {
