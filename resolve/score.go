@@ -408,6 +408,22 @@ func (w *scorer) name(c int, col *column, ra, rb int32) float64 {
 	return w.matcher(c).Fuzzy(a, b)
 }
 
+// wordsOf are the words that a row holds itself, nil when it does not hold those
+// that a comparator compares.
+func (w *scorer) wordsOf(cmp *comparator, sd *side, row []int32) []int32 {
+	if sd.inline == 0 || cmp.column != w.p.sketched {
+		return nil
+	}
+	words := row[w.cols+summaryWords:]
+	if words[0] == manyInline {
+		return nil
+	}
+	if n := slices.Index(words, noWord); n >= 0 {
+		words = words[:n]
+	}
+	return words
+}
+
 // mayShare reports whether the names of two rows can share a word.
 func (w *scorer) mayShare() bool {
 	a, b := w.rowA[w.cols+summaryBits:], w.rowB[w.cols+summaryBits:]
@@ -419,7 +435,14 @@ func (w *scorer) weightedTokens(cmp *comparator, col *column, ra, rb int32) floa
 		return 0
 	}
 	t := w.s.toks
-	s := t.weighted(col.plain.at(ra), col.plain.at(rb))
+	a, b := w.wordsOf(cmp, w.a, w.rowA), w.wordsOf(cmp, w.b, w.rowB)
+	if a == nil {
+		a = col.plain.at(ra)
+	}
+	if b == nil {
+		b = col.plain.at(rb)
+	}
+	s := t.weighted(a, b)
 	if w.p.rarity.possessive {
 		s = max(s, t.weighted(col.joint.at(ra), col.joint.at(rb)))
 	}
