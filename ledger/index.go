@@ -156,8 +156,43 @@ func (x *indexKeeper) fill(plan []*indexPart, from, to int) []*indexPart {
 	return plan
 }
 
-// make makes the stretches of a plan that are not there. One goroutine reads,
-// the others parse and sort.
+// note keeps the content of a record that was stored, so that it need not be
+// read back for the index.
+func (x *indexKeeper) note(c *cache, i int32, entityType string, content []byte) {
+	if !slices.Contains(packTypes, entityType) {
+		return
+	}
+	if len(c.unindexed) >= x.most { // others make the index, or this unit is very long
+		clear(c.unindexed)
+	}
+	c.unindexed[i] = content
+}
+
+// packTypes are the types that records can be resolved as.
+var packTypes = resolve.Entities()
+
+// contentsFor reads contents, those that are at hand without the file.
+func (r *reader) contentsFor(live []int32) ([][]byte, error) {
+	data := make([][]byte, len(live))
+	var unread []int32
+	noted := r.l.cache.unindexed
+	for n, i := range live {
+		if b, ok := noted[i]; ok && r.s.checkBytes(i, b) == nil {
+			data[n] = b
+			delete(noted, i)
+		} else {
+			unread = append(unread, i)
+		}
+	}
+	return data, r.contents(unread, func(i int32, b []byte) error {
+		n, _ := slices.BinarySearch(live, i)
+		data[n] = b
+		return r.ctx.Err()
+	})
+}
+
+// makeParts makes the stretches of a plan that are not there. One goroutine
+// reads, the others parse and sort.
 func (r *reader) makeParts(key corpusKey, list []int32, plan []*indexPart) (made []*indexPart, err error) {
 	var g errgroup.Group
 	g.SetLimit(max(1, runtime.GOMAXPROCS(0)))
@@ -172,13 +207,8 @@ func (r *reader) makeParts(key corpusKey, list []int32, plan []*indexPart) (made
 				live = append(live, i)
 			}
 		}
-		data := make([][]byte, len(live))
-		err = r.contents(live, func(i int32, b []byte) error {
-			n, _ := slices.BinarySearch(live, i)
-			data[n] = b
-			return r.ctx.Err()
-		})
-		if err != nil {
+		var data [][]byte
+		if data, err = r.contentsFor(live); err != nil {
 			break
 		}
 		made = append(made, x)
@@ -235,7 +265,7 @@ func (r *reader) saveParts(entityType, form string, made, wrong []*indexPart) er
 // few records makes one small stretch at most: a file of before gets its index
 // little by little, or from its first resolve.
 func (l *Ledger) keepIndex(ctx context.Context, db *duck.DB, s *state, stored int) {
-	for _, name := range resolve.Entities() {
+	for _, name := range packTypes {
 		typ, ok := s.words.index[name]
 		if !ok || len(s.byType[typ])-l.index.upTo[name] < l.index.least {
 			continue

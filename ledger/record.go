@@ -117,13 +117,15 @@ type cache struct {
 	exact   map[int32][]exactValue
 	corpora map[corpusKey]*corpus
 	runs    map[int32]*runRecord
+	// unindexed are contents stored of late that no part of the index holds yet.
+	unindexed map[int32][]byte
 }
 
 func (c *cache) reset() {
 	*c = cache{
 		content: map[int32]*canon.Object{}, labels: map[int32]string{}, cases: map[int32]*canon.Object{},
 		exact: map[int32][]exactValue{}, corpora: map[corpusKey]*corpus{},
-		runs: map[int32]*runRecord{},
+		runs: map[int32]*runRecord{}, unindexed: map[int32][]byte{},
 	}
 }
 

@@ -233,6 +233,7 @@ func (u *unit) store(r *row, entityType string) (int32, error) {
 	i = s.lookupRecord(r.id)
 	c := &u.l.cache
 	delete(c.labels, i)
+	u.l.index.note(c, i, entityType, r.blob)
 	if len(c.content) < contentCacheMost {
 		kept, err := asStored(r.rec, r.blob)
 		if err != nil {

@@ -59,7 +59,7 @@ func (l *Ledger) writeUnit(ctx context.Context, rows int, fn func(u *unit) error
 		}
 		whole = true
 		if u.stored {
-			l.keepIndex(ctx, db, s, len(u.blobs))
+			l.keepIndex(ctx, db, s, u.n)
 		}
 		if l.checkpointDue(s) {
 			// What was asked for is durable; a checkpoint that fails is tried again
