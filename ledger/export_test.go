@@ -42,3 +42,6 @@ func (l *Ledger) Matched(ctx context.Context, rec *canon.Object, entityType stri
 	})
 	return answer, err
 }
+
+// LongFrom makes units of so many rows long ones, which hold few of them.
+func (l *Ledger) LongFrom(rows int) { l.long, l.held = rows, 3 }

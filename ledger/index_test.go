@@ -167,6 +167,33 @@ func TestIndexGrowsWithTheLog(t *testing.T) {
 	}
 }
 
+// TestLongUnitFillsTheIndex: a unit that hands its contents over while it runs
+// is indexed to its end like any other, though only some contents are at hand.
+func TestLongUnitFillsTheIndex(t *testing.T) {
+	l := indexed(t, filePath(t), ledger.Options{})
+	l.LongFrom(1)
+	compare(t, l, supplierLists(0, 20))
+	covered := int64(0)
+	for _, x := range stretches(t, l) {
+		if x[0] != covered {
+			t.Errorf("a stretch begins at %d, the one before ends at %d", x[0], covered)
+		}
+		covered += x[1]
+	}
+	if covered < 35 {
+		t.Errorf("%d records are in stretches", covered)
+	}
+	rec := canon.Obj("name", "Kijani Tea")
+	cold := matched(t, l, rec, "organisation", true)
+	l.IndexOf(never, never)
+	if diff := cmp.Diff(matched(t, l, rec, "organisation", true), cold); diff != "" {
+		t.Error(diff)
+	}
+	if err := l.Verify(t.Context(), nil); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestForgottenLeavesTheIndex: values that were erased are in no stretch, in no
 // process, and the next resolve makes the stretch again without them.
 func TestForgottenLeavesTheIndex(t *testing.T) {
