@@ -18,6 +18,8 @@ import (
 type writer struct {
 	buf    []byte
 	sorted bool
+	pretty bool // two spaces a level, one member or item a line
+	depth  int
 	// number renders a float; nil keeps literals and writes Float shortest.
 	number func(buf []byte, f float64) []byte
 }
@@ -81,15 +83,9 @@ func Compact(v any) ([]byte, error) {
 // Indent returns an answer as clients read it: two spaces a level, keys in
 // their own order, non-ASCII text raw. Structs are written by their tags.
 func Indent(v any) ([]byte, error) {
-	c, err := Compact(v)
-	if err != nil {
-		return nil, err
-	}
-	var out bytes.Buffer
-	if err := json.Indent(&out, c, "", "  "); err != nil {
-		return nil, fmt.Errorf("indent answer: %w", err)
-	}
-	return out.Bytes(), nil
+	w := &writer{pretty: true} // in one go: answers have hundreds of megabytes
+	err := w.write(v)
+	return w.buf, err
 }
 
 // maxExact is the largest integer that RFC 8785 (float64) holds exactly.
@@ -236,34 +232,64 @@ func (w *writer) object(o *Object) error {
 			return 0
 		})
 	}
-	w.buf = append(w.buf, '{')
+	w.open('{')
 	for i, m := range members {
-		if i > 0 {
-			w.buf = append(w.buf, ',')
-		}
+		w.next(i)
 		if err := w.text(m.Key); err != nil {
 			return err
 		}
 		w.buf = append(w.buf, ':')
+		if w.pretty {
+			w.buf = append(w.buf, ' ')
+		}
 		if err := w.write(m.Value); err != nil {
 			return err
 		}
 	}
-	w.buf = append(w.buf, '}')
+	w.close('}', len(members))
 	return nil
 }
 
+func (w *writer) open(c byte) {
+	w.buf = append(w.buf, c)
+	w.depth++
+}
+
+// next goes to the i-th member or item.
+func (w *writer) next(i int) {
+	if i > 0 {
+		w.buf = append(w.buf, ',')
+	}
+	if w.pretty {
+		w.line()
+	}
+}
+
+func (w *writer) line() {
+	w.buf = append(w.buf, '\n')
+	for range w.depth {
+		w.buf = append(w.buf, ' ', ' ')
+	}
+}
+
+// close ends an object or array of n members or items.
+func (w *writer) close(c byte, n int) {
+	w.depth--
+	if w.pretty && n > 0 {
+		w.line()
+	}
+	w.buf = append(w.buf, c)
+}
+
 func array[T any](w *writer, items []T) error {
-	w.buf = append(w.buf, '[')
+	w.open('[')
 	for i, e := range items {
-		if i > 0 {
-			w.buf = append(w.buf, ',')
-		}
+		w.next(i)
 		if err := w.write(any(e)); err != nil {
 			return err
 		}
 	}
-	w.buf = append(w.buf, ']')
+	w.close(']', len(items))
 	return nil
 }
 
