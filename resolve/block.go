@@ -196,6 +196,7 @@ type seeker struct {
 	turn  uint8
 	out   []int32
 	lists fetched
+	words []int32 // of the row, that are not common
 	found found
 	after int32 // only rows beyond this one are candidates
 }
@@ -216,18 +217,15 @@ func (s *seeker) candidates(i int32) []int32 {
 	}
 	s.found.h3 += s.nearby(i)
 	n := len(s.out)
+	s.words = s.words[:0]
 	for _, w := range s.k.a.tokens.at(i) {
 		if s.k.common[w] == 0 {
-			s.take(s.k.wordRows.at(w))
+			s.words = append(s.words, w)
 		}
 	}
+	s.takeAll(&s.k.wordRows, s.words)
 	if x := s.k.pairs; x != nil {
-		for pairs := range slices.Chunk(x.of.at(i-x.from), touchRows) {
-			s.lists.fetch(&x.rows, pairs)
-			for n := range pairs {
-				s.take(s.lists.at(&x.rows, n))
-			}
-		}
+		s.takeAll(&x.rows, x.of.at(i-x.from))
 	}
 	s.found.token += int64(len(s.out) - n)
 	n = len(s.out)
@@ -238,6 +236,18 @@ func (s *seeker) candidates(i int32) []int32 {
 	}
 	s.found.id += int64(len(s.out) - n)
 	return s.out
+}
+
+// takeAll takes the rows that several keys find.
+func (s *seeker) takeAll(rows *spans, keys []int32) {
+	for len(keys) > 0 {
+		some := keys[:min(len(keys), touchRows)]
+		s.lists.fetch(rows, some)
+		for n := range some {
+			s.take(s.lists.at(rows, n))
+		}
+		keys = keys[len(some):]
+	}
 }
 
 func (s *seeker) take(rows []int32) {

@@ -52,17 +52,17 @@ const (
 
 // recent remembers values by the low bits of their hash.
 type recent struct {
-	keys [recentValues]string
-	refs [recentValues]int32
+	hashes [recentValues]uint32 // so that the text of another value is not looked at
+	keys   [recentValues]string
+	refs   [recentValues]int32
 }
-
-func (r *recent) slot(key string) uint32 { return textHash(key) % recentValues }
 
 // known returns the number that a value has, if it is remembered.
 func (c *column) known(key string) (int32, bool) {
 	if r := c.recent; r != nil {
-		at := r.slot(key)
-		return r.refs[at], r.keys[at] == key && key != ""
+		hash := textHash(key)
+		at := hash % recentValues
+		return r.refs[at], r.hashes[at] == hash && r.keys[at] == key && key != ""
 	}
 	c.asked++
 	at, _, ok := c.values.find(c.texts, key)
@@ -74,8 +74,9 @@ func (c *column) known(key string) (int32, bool) {
 
 func (c *column) know(key string, ref int32) {
 	if r := c.recent; r != nil {
-		at := r.slot(key)
-		r.keys[at], r.refs[at] = key, ref
+		hash := textHash(key)
+		at := hash % recentValues
+		r.hashes[at], r.keys[at], r.refs[at] = hash, key, ref
 		return
 	}
 	c.values.add(int32(len(c.texts)), textHash(key))
