@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/arche-ledger/arche/attest"
 	"github.com/arche-ledger/arche/internal/canon"
 	"github.com/arche-ledger/arche/internal/fault"
 	"github.com/arche-ledger/arche/ledger"
@@ -153,6 +154,34 @@ func TestDecisionsRoundTrip(t *testing.T) {
 				t.Errorf("%s: verify: %v", format, err)
 			}
 		}
+	}
+}
+
+// TestSignedDecisionsComeIn: an export with a statement about it comes in like its
+// JSON Lines; with a pinned key only when that key signed it.
+func TestSignedDecisionsComeIn(t *testing.T) {
+	keys := make([]*attest.Key, 2)
+	for i := range keys {
+		var err error
+		if keys[i], err = attest.NewKey([]byte(strings.Repeat(string(rune('a'+i)), 32))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l, dir := lived(t), filepath.Join(t.TempDir(), "x")
+	m, err := export.Write(t.Context(), l, export.Request{What: "decisions", Format: "dsse", Dir: dir, Program: "arche@test", At: "2026-12-02T00:00:00+00:00", Key: keys[0]})
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "l.duckdb")
+	if _, err := imports.Decisions(t.Context(), dir, keys[1].Public(), path, ledger.Options{}); !fault.Is(err, fault.Damaged) {
+		t.Errorf("signed by another key: %v", err)
+	}
+	info, err := imports.Decisions(t.Context(), dir, keys[0].Public(), path, ledger.Options{})
+	if err != nil || info.Decisions != m.Count {
+		t.Fatalf("%+v, %v", info, err)
+	}
+	if got, want := answers(t, reopen(t, path)), answers(t, l); got != want {
+		t.Error(cmp.Diff(want, got))
 	}
 }
 
