@@ -191,6 +191,15 @@ func (r *reader) takeReceipts(p *stretch, bySeq map[int64]int32, take func(*rece
 	if len(found) != p.n {
 		return altered("events of decisions are gone between event %d and event %d", p.from, p.from+stretchMost)
 	}
+	if r.shelf != nil {
+		recs := make([]int32, 0, 2*len(found))
+		for k := range found {
+			recs = append(recs, r.s.decs[found[k].i].a, r.s.decs[found[k].i].b)
+		}
+		if err := r.parseShelf(recs); err != nil {
+			return err
+		}
+	}
 	for k := range found {
 		r.l.cache.checked.set(found[k].i)
 		if err := take(&found[k]); err != nil {

@@ -39,7 +39,7 @@ var seeded = []struct{ name, file, old, new, pkg, test string }{
 	}
 	return false, nil`, "./ledger", "TestContradictingLinkIsWithheld"},
 	{"contents are not compared", "ledger/record.go", `if blake3.Sum256(data) != s.recs[i].content {`, `if false {`, "./ledger", "TestAlteredScoreIsAnError"},
-	{"projection rows are not compared", "ledger/decision.go", `		if !slices.Equal(v, want) {`, `		if false {`, "./ledger", "TestAlteredScoreIsAnError"},
+	{"projection rows are not compared", "ledger/decision.go", `		if !slices.Equal(v, want) {`, `		if len(v) != len(want) {`, "./ledger", "TestAlteredScoreIsAnError"},
 	{"evidence is dropped", "ledger/observe.go", `			merged.Set(k, v)`, `			merged.Set(k, v)
 			merged.Delete("remark")`, "./ledger", "TestRandomHistories"},
 	{"field names come in map order", "ledger/entities.go", `	slices.Sort(conflicting)

@@ -76,15 +76,34 @@ func (r *reader) makeEntityViews(list []int32) error {
 		if err != nil {
 			return err
 		}
-		for i, e := range list[:n] {
-			if i%256 == 255 && r.ctx.Err() != nil {
-				return r.ctx.Err()
-			}
-			if _, err := r.entityView(e); err != nil {
+		for some := range slices.Chunk(list[:n], 512) {
+			if err := r.viewsOf(some); err != nil {
 				return err
 			}
 		}
 		list = list[n:]
+	}
+	return nil
+}
+
+// viewsOf makes the views of some entities whose contents lie on the shelf.
+func (r *reader) viewsOf(list []int32) error {
+	if err := r.ctx.Err(); err != nil {
+		return err
+	}
+	var recs []int32
+	for _, e := range list {
+		if len(recs)+len(r.s.ents[e].members) < contentCacheMost/2 {
+			recs = append(recs, r.s.ents[e].members...)
+		}
+	}
+	if err := r.parseShelf(recs); err != nil {
+		return err
+	}
+	for _, e := range list {
+		if _, err := r.entityView(e); err != nil {
+			return err
+		}
 	}
 	return nil
 }

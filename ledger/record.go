@@ -168,6 +168,35 @@ func (r *reader) contentOf(i int32) (*canon.Object, error) {
 	return r.l.cache.content[i], nil
 }
 
+// parseShelf parses what lies on the shelf of some records, on all cores, for
+// the next views that are made. They must be fewer than the cache holds.
+func (r *reader) parseShelf(recs []int32) error {
+	c := &r.l.cache
+	unread := make([]int32, 0, len(recs))
+	for _, i := range recs {
+		if _, ok := c.content[i]; !ok && r.shelf[i] != nil {
+			unread = append(unread, i)
+		}
+	}
+	if len(c.content)+len(unread) > contentCacheMost {
+		clear(c.content) // those that are needed are parsed again when they are
+	}
+	parsed := make([]*canon.Object, len(unread))
+	err := spread(len(unread), func(n, to int) (err error) {
+		for ; n < to && err == nil; n++ {
+			parsed[n], err = r.s.parseContent(unread[n], r.shelf[unread[n]])
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for n, i := range unread {
+		c.content[i] = parsed[n]
+	}
+	return nil
+}
+
 // keep puts a record into the cache; a full one is emptied first.
 func (c *cache) keep(i int32, o *canon.Object) {
 	if len(c.content) >= contentCacheMost {
