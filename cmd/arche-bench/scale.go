@@ -3,7 +3,6 @@ package main
 import (
 	"flag"
 	"io"
-	"runtime/debug"
 
 	"github.com/arche-ledger/arche/internal/canon"
 )
@@ -18,7 +17,6 @@ func runScale(args []string, stdout io.Writer) error {
 		return err
 	}
 	l := newCrowd().lists(*rows, f.backend == "")
-	debug.SetGCPercent(50) // as arche compare does
 	before := peakMB()
 	res, wall, cpu, err := timed(f.request(l, "person"), f.repeat)
 	if err != nil {
