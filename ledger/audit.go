@@ -277,7 +277,7 @@ func (a *auditor) planResolve(r *reader, g *auditGroup, rr *runRecord) error {
 		return err
 	}
 	if len(c.erased) > 0 {
-		return fault.Wrap(ErrErased, fault.Refused, "the values of %d records that the newcomer met were erased", len(c.erased))
+		return fault.Wrap(ErrErased, fault.Refused, "the values of %d records that the newcomer met are not in the ledger", len(c.erased))
 	}
 	g.res, err = c.index.Match(r.ctx, packForm(list[0]))
 	return err

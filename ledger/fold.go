@@ -91,7 +91,7 @@ func (s *state) applyStored(e *Event, b storedBody) error {
 	}
 	if i := s.recordOf(&id); i >= 0 { // stored again after its values were erased
 		r := &s.recs[i]
-		r.seq, r.content, r.erased = e.seq, b.content, false
+		r.seq, r.content, r.erased, r.absent = e.seq, b.content, false, false
 		s.turns++
 		s.recordRow(i)
 		return nil

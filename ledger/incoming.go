@@ -211,8 +211,8 @@ func (s *state) markAbsent(ctx context.Context, db *duck.DB, where string, args 
 	return db.Query(ctx, `SELECT record_id, seq FROM records WHERE seq < ?`+where+` AND seq NOT IN (SELECT seq FROM blobs WHERE left(address, 4) = 'rec:')`,
 		append([]any{from}, args...), func(v []driver.Value) error {
 			id, _ := v[0].(string)
-			if i := s.lookupRecord(id); i >= 0 && s.recs[i].seq == v[1] { // not stored again since
-				s.recs[i].erased = true
+			if i := s.lookupRecord(id); i >= 0 && s.recs[i].seq == v[1] && !s.recs[i].erased { // not stored again since
+				s.recs[i].erased, s.recs[i].absent = true, true
 			}
 			return nil
 		})

@@ -101,7 +101,7 @@ func (r *reader) planReplay(i int32) (*replayPlan, error) {
 // erasedRows says why a batch that lost rows does not give its decisions again:
 // a pack that weighs values by the lists themselves needs all of them.
 func erasedRows(n int) error {
-	return fault.Wrap(ErrErased, fault.Refused, "the values of %d records of the batch were erased, so the decision cannot be made again", n)
+	return fault.Wrap(ErrErased, fault.Refused, "the values of %d records of the batch are not in the ledger, so the decision cannot be made again", n)
 }
 
 func (r *reader) planPair(p *replayPlan, rr *runRecord, d *decision) error {
@@ -115,9 +115,13 @@ func (r *reader) planPair(p *replayPlan, rr *runRecord, d *decision) error {
 	return err
 }
 
-// need is a record's content, an error when it was erased.
+// need is a record's content, an error when its values are not in the ledger.
 func (r *reader) need(i int32) (*canon.Object, error) {
-	if r.s.recs[i].erased {
+	switch rec := &r.s.recs[i]; {
+	case rec.absent:
+		return nil, fault.Wrap(ErrErased, fault.Refused, "the values of record %s did not come in with the log, so the decision cannot be made again", r.s.recordID(i)).
+			WithHint("give the record again, in a comparison or to resolve")
+	case rec.erased:
 		return nil, fault.Wrap(ErrErased, fault.Refused, "the values of record %s were erased, so the decision cannot be made again", r.s.recordID(i))
 	}
 	return r.contentOf(i)
@@ -150,7 +154,7 @@ func (r *reader) planResolve(p *replayPlan, rr *runRecord) error {
 		return err
 	}
 	if len(c.erased) > 0 {
-		return fault.Wrap(ErrErased, fault.Refused, "the values of %d records that the newcomer met were erased, so the decision cannot be made again", len(c.erased))
+		return fault.Wrap(ErrErased, fault.Refused, "the values of %d records that the newcomer met are not in the ledger, so the decision cannot be made again", len(c.erased))
 	}
 	p.newcomer, p.corpus = packForm(list[0]), index
 	return nil

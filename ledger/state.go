@@ -72,6 +72,7 @@ type record struct {
 	typ      word
 	labelKey word // id field of its list; 0 = the label is the address
 	erased   bool
+	absent   bool // erased, because the log came in without the values
 }
 
 type decision struct {

@@ -205,6 +205,9 @@ func TestImportedDecisionsLive(t *testing.T) {
 			if f.Result != want {
 				t.Errorf("%s is %s (%s), want %s", f.DecisionID, f.Result, f.Reason, want)
 			}
+			if strings.Contains(f.Reason, "erased") { // nothing was: the values never came
+				t.Errorf("%s can't be made again because %s", f.DecisionID, f.Reason)
+			}
 			return nil
 		})
 		if err != nil || n != m.Count {
