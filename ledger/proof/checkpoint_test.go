@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/mod/sumdb/note"
+
 	"github.com/arche-ledger/arche/attest"
 	"github.com/arche-ledger/arche/ledger/proof"
 )
@@ -59,5 +61,28 @@ func TestNoteHoldsNothingElse(t *testing.T) {
 	}
 	if _, err := proof.Open(note, nil); !errors.Is(err, proof.ErrRefused) {
 		t.Errorf("checked with no key: %v", err)
+	}
+}
+
+// TestOthersOpenOurNotes: the signed note is one to programs that know nothing
+// of ours, the way it names the key included.
+func TestOthersOpenOurNotes(t *testing.T) {
+	key := signer(t, "a")
+	c := proof.Checkpoint{Origin: proof.Origin(strings.Repeat("0f", 32)), Size: 7, Root: bytes.Repeat([]byte{9}, 32)}
+	text, err := proof.Sign(c, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	named, err := note.NewEd25519VerifierKey(c.Origin, key.Public())
+	if err != nil {
+		t.Fatal(err)
+	}
+	verifier, err := note.NewVerifier(named)
+	if err != nil {
+		t.Fatal(err)
+	}
+	opened, err := note.Open([]byte(text), note.VerifierList(verifier))
+	if err != nil || len(opened.Sigs) != 1 || !strings.HasPrefix(opened.Text, c.Origin+"\n7\n") {
+		t.Errorf("%+v, %v", opened, err)
 	}
 }
