@@ -35,6 +35,9 @@ type Options struct {
 // 20 ms) and short enough that others wait less than a person notices.
 const defaultLease = 50 * time.Millisecond
 
+// longestTurn bounds how long a process keeps a file that others wait for.
+const longestTurn = 250 * time.Millisecond
+
 // A write-ahead log that is kept is replayed at every opening, about 0.09 ms a
 // commit; a checkpoint rewrites the last, unfilled group of 122,880 rows of each
 // table, which takes 15 ms in a small ledger and half a second in one of a
@@ -67,6 +70,7 @@ type Store struct {
 	fresh  bool          // this opening made the file
 	paid   int64         // commits replayed at openings since the last checkpoint
 	cost   time.Duration // of the last checkpoint
+	entry  time.Duration // what taking the file cost last time, behind the gate
 	closed bool
 
 	expected atomic.Int32 // calls that will use the file soon
@@ -169,6 +173,8 @@ func (s *Store) take(ctx context.Context) error {
 	if err := s.gate.enter(ctx, s.opts.Wait); err != nil {
 		return err
 	}
+	entered := time.Now()
+	defer func() { s.entry = time.Since(entered) }()
 	if err := s.openFile(ctx); err != nil {
 		return errors.Join(err, s.gate.leave())
 	}
@@ -292,7 +298,7 @@ func (s *Store) due() bool {
 // schedule decides how long the file is kept: not at all when another process
 // waits and this one had its share, else until it has been idle for a lease.
 func (s *Store) schedule() {
-	if time.Since(s.since) >= s.opts.Lease && s.gate.waited() {
+	if time.Since(s.since) >= s.turn() && s.gate.waited() {
 		_, _ = s.Settle(context.Background(), s.db, false)
 		_ = s.release()
 		return
@@ -300,6 +306,13 @@ func (s *Store) schedule() {
 	if s.timer == nil {
 		s.timer = time.AfterFunc(s.opts.Lease, s.idle)
 	}
+}
+
+// turn is how long this process may work on while others wait: twice what a
+// change of hands costs, so that several processes get more done than they
+// spend on taking turns.
+func (s *Store) turn() time.Duration {
+	return max(s.opts.Lease, min(2*s.entry, longestTurn))
 }
 
 // idle lets go of the file when nothing happened for a lease.
