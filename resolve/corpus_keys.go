@@ -11,8 +11,6 @@ import (
 	"github.com/uber/h3-go/v4"
 
 	"github.com/arche-ledger/arche/internal/canon"
-	"github.com/arche-ledger/arche/internal/text"
-	"github.com/arche-ledger/arche/packs"
 )
 
 // growing is what a corpus knows of records before they are candidates: the
@@ -133,13 +131,10 @@ func (p *plan) keysOnly() *plan {
 // newKeyStore is a store that reads the values of such a plan.
 func newKeyStore(p *plan) (*store, error) {
 	s := &store{plan: p, toks: newTokens(), phrases: newTokens(), keys: newTokens(), codes: newTokens(),
-		feats: make([]features, len(p.comps)), domains: make(map[string]*vocabulary)}
-	domains, err := packs.TypeDomains(p.vocabularyVersion())
-	if err != nil {
+		feats: make([]features, len(p.comps))}
+	var err error
+	if s.domains, err = p.vocabularies(); err != nil {
 		return nil, err
-	}
-	for name, d := range domains {
-		s.domains[name] = &vocabulary{synonyms: d.Synonyms, pin: d.Pin, norm: text.Norm}
 	}
 	if p.v2 {
 		s.domains["organization"] = p.reading.organisation

@@ -101,6 +101,19 @@ type features struct {
 	admin     []adminPath
 }
 
+// vocabularies are the synonyms of types by domain, of the plan's pack version.
+func (p *plan) vocabularies() (map[string]*vocabulary, error) {
+	domains, err := packs.TypeDomains(p.vocabularyVersion())
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[string]*vocabulary, len(domains))
+	for name, d := range domains {
+		out[name] = &vocabulary{synonyms: d.Synonyms, pin: d.Pin, norm: text.Norm}
+	}
+	return out, nil
+}
+
 func newStore(p *plan) (*store, error) {
 	toks := newTokens()
 	words, err := newNameWords(toks)
@@ -112,13 +125,9 @@ func newStore(p *plan) (*store, error) {
 		return nil, err
 	}
 	s := &store{plan: p, toks: toks, phrases: newTokens(), words: words, keys: newTokens(), codes: newTokens(),
-		forms: forms, feats: make([]features, len(p.comps)), tables: make(map[string]*codeTable), domains: make(map[string]*vocabulary)}
-	domains, err := packs.TypeDomains(p.vocabularyVersion())
-	if err != nil {
+		forms: forms, feats: make([]features, len(p.comps)), tables: make(map[string]*codeTable)}
+	if s.domains, err = p.vocabularies(); err != nil {
 		return nil, err
-	}
-	for name, d := range domains {
-		s.domains[name] = &vocabulary{synonyms: d.Synonyms, pin: d.Pin, norm: text.Norm}
 	}
 	if p.v2 {
 		s.forms, s.domains["organization"] = p.reading.forms, p.reading.organisation

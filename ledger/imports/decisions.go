@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/arche-ledger/arche/internal/canon"
 	"github.com/arche-ledger/arche/internal/fault"
@@ -38,15 +37,10 @@ func Decisions(ctx context.Context, name string, key ed25519.PublicKey, path str
 	if err != nil {
 		return nil, err
 	}
-	report, err := export.Verify(ctx, dir, key)
+	m, err := verified(ctx, dir, key)
 	if err != nil {
 		return nil, err
 	}
-	if !report.OK() {
-		return nil, fault.New(fault.Damaged, "the export does not verify: %s", strings.Join(report.Problems, "; ")).
-			WithHint("arche export verify says more")
-	}
-	m := report.Manifest
 	if err := importable(m, name, dir); err != nil {
 		return nil, err
 	}

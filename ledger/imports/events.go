@@ -25,6 +25,27 @@ import (
 // key when there is one; then every address, link and content is recomputed as
 // in restoring a backup, and the file appears only when all of it fits.
 func Events(ctx context.Context, dir string, key ed25519.PublicKey, path string, opts ledger.Options) (*ledger.BackupInfo, error) {
+	m, err := verified(ctx, dir, key)
+	if err != nil {
+		return nil, err
+	}
+	if err := whole(m); err != nil {
+		return nil, err
+	}
+	backup, err := os.MkdirTemp(filepath.Dir(path), ".arche-import-*") // mode 0700
+	if err != nil {
+		return nil, fileFault(filepath.Dir(path), err)
+	}
+	defer os.RemoveAll(backup)
+	if err := asBackup(ctx, filepath.Join(dir, "events.jsonl"), backup, m); err != nil {
+		return nil, err
+	}
+	return ledger.Restore(ctx, backup, path, opts)
+}
+
+// verified is the manifest of an export that verifies, with the pinned key when
+// there is one.
+func verified(ctx context.Context, dir string, key ed25519.PublicKey) (*export.Manifest, error) {
 	report, err := export.Verify(ctx, dir, key)
 	if err != nil {
 		return nil, err
@@ -33,18 +54,7 @@ func Events(ctx context.Context, dir string, key ed25519.PublicKey, path string,
 		return nil, fault.New(fault.Damaged, "the export does not verify: %s", strings.Join(report.Problems, "; ")).
 			WithHint("arche export verify says more")
 	}
-	if err := whole(report.Manifest); err != nil {
-		return nil, err
-	}
-	backup, err := os.MkdirTemp(filepath.Dir(path), ".arche-import-*") // mode 0700
-	if err != nil {
-		return nil, fileFault(filepath.Dir(path), err)
-	}
-	defer os.RemoveAll(backup)
-	if err := asBackup(ctx, filepath.Join(dir, "events.jsonl"), backup, report.Manifest); err != nil {
-		return nil, err
-	}
-	return ledger.Restore(ctx, backup, path, opts)
+	return report.Manifest, nil
 }
 
 // whole refuses an export that a log can't be made of.
