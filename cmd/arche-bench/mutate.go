@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,15 +10,19 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // runMutate makes small mistakes in the source of a package, one at a time and
-// only in what the compiler sees, and counts those that its tests notice.
+// only in what the compiler sees, and counts those that its tests notice. A
+// mistake is shown to the tests that run its line, each of which is first run
+// alone to know what it runs.
 func runMutate(args []string, stdout io.Writer) error {
 	flags := flag.NewFlagSet("mutate", flag.ContinueOnError)
 	pkg := flags.String("package", "./attest", "package to make mistakes in")
@@ -28,8 +31,9 @@ func runMutate(args []string, stdout io.Writer) error {
 	run := flags.String("run", "", "take only tests that match")
 	skip := flags.String("skip", "", "leave out tests that match")
 	count := flags.Int("count", 50, "mistakes to make, drawn without repetition; 0 is all")
-	timeout := flags.Duration("timeout", 2*time.Minute, "for one run of the tests; one that takes longer has noticed")
+	timeout := flags.Duration("timeout", 2*time.Minute, "for one run of tests; one that takes longer has noticed")
 	seed := flags.Uint64("seed", 0, "seed of the draw; 0 draws one")
+	jobs := flags.Int("jobs", 1, "mistakes to try at a time")
 	each := flags.Bool("each", false, "tell what became of every mistake, not of those that survived alone")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -51,12 +55,17 @@ func runMutate(args []string, stdout io.Writer) error {
 	if *count > 0 && *count < len(all) {
 		all = all[:*count]
 	}
-	lab := &mutantLab{root: root, pkgs: strings.Fields(*tests), run: *run, skip: *skip, timeout: *timeout, each: *each}
+	lab := &mutantLab{root: root, pkgs: strings.Fields(*tests), run: *run, timeout: *timeout, each: *each, jobs: *jobs}
+	if *skip != "" {
+		if lab.skip, err = regexp.Compile(*skip); err != nil {
+			return err
+		}
+	}
 	if len(lab.pkgs) == 0 {
 		lab.pkgs = []string{*pkg}
 	}
 	fmt.Fprintf(stdout, "%d of %d mistakes in %s, noticed by %s\n\n", len(all), total, *pkg, strings.Join(lab.pkgs, " "))
-	return lab.try(all, stdout)
+	return lab.try(*pkg, all, stdout)
 }
 
 // packageMutants lists the mutants of a package's files, or of some of them.
@@ -83,47 +92,85 @@ func packageMutants(dir, files string) ([]mutant, error) {
 	return out, nil
 }
 
-// mutantLab runs tests over a tree in which one file is replaced for the compiler.
+// mutantLab builds and runs tests of a tree in which one file is replaced for
+// the compiler.
 type mutantLab struct {
-	root      string
-	pkgs      []string
-	run, skip string
-	timeout   time.Duration
-	each      bool
+	root    string
+	pkgs    []string
+	run     string
+	skip    *regexp.Regexp
+	timeout time.Duration
+	each    bool
+	jobs    int
 }
 
 // What became of a mutant.
 const (
-	mutantKilled   = "noticed"
-	mutantSurvived = "SURVIVED"
-	mutantInvalid  = "does not compile"
+	mutantKilled    = "noticed"
+	mutantSurvived  = "SURVIVED"
+	mutantUnreached = "UNREACHED"
+	mutantInvalid   = "does not compile"
 )
 
-func (l *mutantLab) try(list []mutant, stdout io.Writer) error {
+// try makes the mistakes in turn and prints what became of them in their order.
+func (l *mutantLab) try(target string, list []mutant, stdout io.Writer) error {
 	dir, err := os.MkdirTemp("", "arche-mutate-*")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	if out, said, err := l.test(dir, nil); err != nil || out != mutantSurvived {
-		return fmt.Errorf("the tests do not pass without a mistake (%s): %w\n%s", out, err, said)
+	tests, err := l.reachOf(dir, target)
+	if err != nil {
+		return err
+	}
+	outcomes := make([]string, len(list))
+	done := make([]chan struct{}, len(list))
+	for i := range done {
+		done[i] = make(chan struct{})
+	}
+	work, ctx := errgroup.WithContext(context.Background())
+	work.Go(func() error {
+		for i, m := range list {
+			select {
+			case <-ctx.Done():
+				return nil
+			case <-done[i]:
+			}
+			if outcomes[i] == mutantSurvived || outcomes[i] == mutantUnreached || l.each {
+				fmt.Fprintf(stdout, "%s %s:%d:%d: %s\n", outcomes[i], m.at.Filename, m.at.Line, m.at.Column, m.what)
+			}
+		}
+		return nil
+	})
+	var jobs errgroup.Group
+	jobs.SetLimit(max(l.jobs, 1))
+	work.Go(func() error {
+		for i := range list {
+			jobs.Go(func() error {
+				if ctx.Err() != nil {
+					return nil
+				}
+				var err error
+				outcomes[i], err = l.test(dir, i, &list[i], that(tests, list[i].at))
+				if err == nil {
+					close(done[i])
+				}
+				return err
+			})
+		}
+		return jobs.Wait()
+	})
+	if err := work.Wait(); err != nil {
+		return err
 	}
 	counts := map[string]int{}
-	for i := range list {
-		m := &list[i]
-		outcome, _, err := l.test(dir, m)
-		if err != nil {
-			return err
-		}
-		counts[outcome]++
-		if outcome == mutantSurvived || l.each {
-			fmt.Fprintf(stdout, "%s %s:%d:%d: %s\n", outcome, m.at.Filename, m.at.Line, m.at.Column, m.what)
-		}
+	for _, o := range outcomes {
+		counts[o]++
 	}
-	killed, survived := counts[mutantKilled], counts[mutantSurvived]
+	killed, survived := counts[mutantKilled], counts[mutantSurvived]+counts[mutantUnreached]
 	score, bound := scoreOf(killed, survived)
-	fmt.Fprintf(stdout, "\n%d noticed, %d survived, %d do not compile: %.1f %% noticed (95 %% of such draws lie within %.1f points)\n",
-		killed, survived, counts[mutantInvalid], score, bound)
+	fmt.Fprintf(stdout, "\n%d noticed, %d survived (%d of them run by no test), %d do not compile: %.1f %% noticed (95 %% of such draws lie within %.1f points)\n",
+		killed, survived, counts[mutantUnreached], counts[mutantInvalid], score, bound)
 	return nil
 }
 
@@ -138,42 +185,58 @@ func scoreOf(killed, survived int) (score, bound float64) {
 	return 100 * p, 196 * math.Sqrt(p*(1-p)/n)
 }
 
-// test runs the tests with a mistake, or without any.
-func (l *mutantLab) test(dir string, m *mutant) (outcome, said string, err error) {
-	args := []string{"test", "-count=1", "-vet=off", "-failfast", "-timeout", l.timeout.String()}
-	if m != nil {
-		overlay, err := overlayOf(dir, m)
-		if err != nil {
-			return "", "", err
+// test builds the tests with a mistake and runs those that reach it, quick ones
+// first.
+func (l *mutantLab) test(dir string, number int, m *mutant, tests []testReach) (outcome string, err error) {
+	dir, err = os.MkdirTemp(dir, fmt.Sprintf("%d-*", number))
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(dir)
+	overlay, err := overlayOf(dir, m)
+	if err != nil {
+		return "", err
+	}
+	outcome = mutantUnreached
+	for i, pkg := range l.pkgs {
+		own := slices.DeleteFunc(slices.Clone(tests), func(t testReach) bool { return t.pkg != pkg })
+		if len(own) == 0 && i > 0 {
+			continue
 		}
-		args = append(args, "-overlay", overlay)
+		binary := filepath.Join(dir, "mutant.test")
+		if said, err := l.build(binary, pkg, "-overlay", overlay); err != nil {
+			if strings.Contains(said, "# ") || strings.Contains(said, "vet:") {
+				return mutantInvalid, nil
+			}
+			return "", fmt.Errorf("%s does not build: %w\n%s", pkg, err, said)
+		}
+		for _, names := range portions(own) {
+			outcome = mutantSurvived
+			if _, err := l.runTests(binary, pkg, names); err != nil {
+				return mutantKilled, nil
+			}
+		}
 	}
-	if l.run != "" {
-		args = append(args, "-run", l.run)
+	return outcome, nil
+}
+
+// portions parts tests into runs, so that most mistakes are noticed before the
+// slow tests start: of a second, then of four times as long and so on.
+func portions(tests []testReach) [][]string {
+	var out [][]string
+	var names []string
+	sum, limit := time.Duration(0), time.Second
+	for _, t := range tests {
+		names = append(names, t.name)
+		if sum += t.took; sum > limit {
+			out = append(out, names)
+			names, sum, limit = nil, 0, 4*limit
+		}
 	}
-	if l.skip != "" {
-		args = append(args, "-skip", l.skip)
+	if len(names) > 0 {
+		out = append(out, names)
 	}
-	// The timeout of go test is not obeyed by a test that hangs in foreign code.
-	ctx, cancel := context.WithTimeout(context.Background(), 2*l.timeout+time.Minute)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, "go", append(args, l.pkgs...)...) //nolint:gosec // of this command's flags
-	cmd.Dir = l.root
-	// Tests whose inputs are drawn leave notes of failures in the tree; not here.
-	cmd.Env = append(os.Environ(), "RAPID_NOFAILFILE=1")
-	var text bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &text, &text
-	err = cmd.Run()
-	said = text.String()
-	switch {
-	case err == nil:
-		return mutantSurvived, said, nil
-	case strings.Contains(said, "[build failed]"), strings.Contains(said, "[setup failed]"):
-		return mutantInvalid, said, nil
-	case ctx.Err() != nil, strings.Contains(said, "FAIL"), strings.Contains(said, "panic:"):
-		return mutantKilled, said, nil
-	}
-	return "", said, fmt.Errorf("the tests ended otherwise: %w\n%s", err, said)
+	return out
 }
 
 // overlayOf writes a file with the mistake and says to the compiler that it
