@@ -86,11 +86,7 @@ func (a *auditor) judge(r *reader, g *auditGroup, rec *receipt) (*Audited, error
 		return f, nil
 	}
 	now.complete(g)
-	p := &replayPlan{extra: canon.NewObject()}
-	var err error
-	if p.then, err = r.view(rec); err != nil {
-		return nil, err
-	}
+	p := &replayPlan{extra: canon.NewObject(), then: r.view(rec)}
 	answer := p.answer(f.DecisionID, &now.outcome)
 	f.Result = AuditDiffers
 	f.Then, _ = answer.Value("then").(*canon.Object)

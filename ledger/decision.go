@@ -23,10 +23,7 @@ func (l *Ledger) Decision(ctx context.Context, id string) (*canon.Object, error)
 		if err != nil {
 			return err
 		}
-		out, err = r.view(rec)
-		if err != nil {
-			return err
-		}
+		out = r.view(rec)
 		records := make([]any, 0, 2)
 		for _, x := range []int32{s.decs[i].a, s.decs[i].b} {
 			v, err := r.recordView(x)
@@ -155,7 +152,7 @@ func (r *reader) checkRow(i int32, e *Event) error {
 }
 
 // view is a decision as the tools show it.
-func (r *reader) view(rec *receipt) (*canon.Object, error) {
+func (r *reader) view(rec *receipt) *canon.Object {
 	s, d := r.s, &r.s.decs[rec.i]
 	out := canon.Obj(
 		"decision_id", s.publicID(rec.i),
@@ -175,7 +172,7 @@ func (r *reader) view(rec *receipt) (*canon.Object, error) {
 	if d.withheld != 0 {
 		out.Set("withheld", s.words.get(d.withheld))
 	}
-	return out, nil
+	return out
 }
 
 // otherID is the public id of another decision; a decision is never said to

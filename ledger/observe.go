@@ -332,9 +332,7 @@ func (o *observation) answer(fields []string, made []int32) (*canon.Object, erro
 		if err != nil {
 			return nil, err
 		}
-		if decisions[n], err = o.r.view(rec); err != nil {
-			return nil, err
-		}
+		decisions[n] = o.r.view(rec)
 	}
 	out := canon.Obj("record_id", s.recordID(o.given), "fields", fields, "decisions", decisions, "open_cases", s.openCases())
 	if o.to != o.from {

@@ -58,10 +58,7 @@ func (r *reader) step(i int32) (*canon.Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	v, err := r.view(rec)
-	if err != nil {
-		return nil, err
-	}
+	v := r.view(rec)
 	from, err := r.label(r.s.decs[i].a)
 	if err != nil {
 		return nil, err

@@ -41,7 +41,6 @@ func (l *Ledger) Replay(ctx context.Context, id string) (*canon.Object, error) {
 // replayPlan is everything a decision is made again from.
 type replayPlan struct {
 	then     *canon.Object // view of the stored decision
-	evidence *canon.Object
 	extra    *canon.Object // further keys of the answer
 	batch    *resolve.Request
 	pos      [2]int
@@ -72,11 +71,7 @@ func (r *reader) planReplay(i int32) (*replayPlan, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &replayPlan{evidence: rec.object("evidence"), bID: r.s.recordID(d.b)}
-	if p.then, err = r.view(rec); err != nil {
-		return nil, err
-	}
-	p.extra = canon.NewObject()
+	p := &replayPlan{then: r.view(rec), extra: canon.NewObject(), bID: r.s.recordID(d.b)}
 	r.addAlso(p.extra, i)
 	if err := r.addOperator(p.extra, i); err != nil {
 		return nil, err

@@ -81,9 +81,7 @@ func (v *arrival) answer(verdict, note string, candidates, evidence *canon.Objec
 		if err != nil {
 			return nil, err
 		}
-		if decisions[n], err = r.view(rec); err != nil {
-			return nil, err
-		}
+		decisions[n] = r.view(rec)
 	}
 	would := []string{}
 	if (verdict == "review" || verdict == "ambiguous") && len(made) > 0 {
