@@ -99,10 +99,7 @@ func TestWrongKeysAreRefused(t *testing.T) {
 			t.Errorf("%v %v, want %q", pub, err, want)
 		}
 	}
-	public, err := attest.PublicPEM(testKey(t, 1).Public())
-	if err != nil {
-		t.Fatal(err)
-	}
+	public := attest.PublicPEM(testKey(t, 1).Public())
 	if pub, err := attest.ParsePublicPEM(public); err != nil || !pub.Equal(testKey(t, 1).Public()) {
 		t.Errorf("%v %v", pub, err)
 	}
@@ -177,10 +174,7 @@ func token(parts ...string) string {
 }
 
 func TestWrongTokensAreRefused(t *testing.T) {
-	good, err := testKey(t, 1).SignPayload("x", []byte(`{}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	good := testKey(t, 1).SignPayload("x", []byte(`{}`))
 	pinned := testKey(t, 1).Public()
 	if payload, signer, err := attest.OpenPayload(good, "x", pinned); err != nil || string(payload) != "{}" || signer != testKey(t, 1).DID() {
 		t.Fatalf("%s %s %v", payload, signer, err)
@@ -278,10 +272,7 @@ func TestWhatIsNoEnvelopeIsNoAttestation(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	jws, err := testKey(t, 1).SignPayload("arche+jws", text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	jws := testKey(t, 1).SignPayload("arche+jws", text)
 	for _, pin := range []bool{false, true} {
 		q := attest.Question{Envelope: canon.Obj("jws", jws)}
 		if pin {
@@ -293,10 +284,7 @@ func TestWhatIsNoEnvelopeIsNoAttestation(t *testing.T) {
 		}
 	}
 	for _, payload := range []string{`[]`, `{"schema":"arche.attestation.v1","schema":"arche.attestation.v1"}`, `{"schema":"arche.attestation.v2"}`} {
-		jws, err := testKey(t, 1).SignPayload("arche+jws", []byte(payload))
-		if err != nil {
-			t.Fatal(err)
-		}
+		jws := testKey(t, 1).SignPayload("arche+jws", []byte(payload))
 		if check := attest.Verify(attest.Question{Envelope: canon.Obj("jws", jws)}); check.Valid || !strings.Contains(check.Problems[0], "is not arche.attestation.v1") {
 			t.Errorf("%s: %s", payload, indent(t, check.Answer()))
 		}

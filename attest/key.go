@@ -9,7 +9,6 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -63,21 +62,15 @@ func (k *Key) GoString() string { return k.did }
 func (k *Key) Public() ed25519.PublicKey { return k.private.Public().(ed25519.PublicKey) }
 
 // PrivatePEM returns the key as unencrypted PKCS#8 PEM.
-func (k *Key) PrivatePEM() ([]byte, error) {
-	der, err := x509.MarshalPKCS8PrivateKey(k.private)
-	if err != nil {
-		return nil, fmt.Errorf("encode private key: %w", err)
-	}
-	return pem.EncodeToMemory(&pem.Block{Type: privateBlock, Bytes: der}), nil
+func (k *Key) PrivatePEM() []byte {
+	der, _ := x509.MarshalPKCS8PrivateKey(k.private) // never fails for Ed25519
+	return pem.EncodeToMemory(&pem.Block{Type: privateBlock, Bytes: der})
 }
 
 // PublicPEM returns a public key as SubjectPublicKeyInfo PEM.
-func PublicPEM(pub ed25519.PublicKey) ([]byte, error) {
-	der, err := x509.MarshalPKIXPublicKey(pub)
-	if err != nil {
-		return nil, fmt.Errorf("encode public key: %w", err)
-	}
-	return pem.EncodeToMemory(&pem.Block{Type: publicBlock, Bytes: der}), nil
+func PublicPEM(pub ed25519.PublicKey) []byte {
+	der, _ := x509.MarshalPKIXPublicKey(pub) // never fails for Ed25519
+	return pem.EncodeToMemory(&pem.Block{Type: publicBlock, Bytes: der})
 }
 
 // ParsePrivatePEM reads an unencrypted PKCS#8 Ed25519 private key.
@@ -100,17 +93,19 @@ func ParsePrivatePEM(data []byte) (*Key, error) {
 	if err != nil {
 		return nil, fault.Wrap(err, fault.Invalid, "cannot load PEM: the block is not a PKCS#8 key")
 	}
-	switch k := parsed.(type) {
-	case ed25519.PrivateKey:
+	if k, ok := parsed.(ed25519.PrivateKey); ok {
 		return NewKey(k.Seed())
-	case *rsa.PrivateKey:
-		return nil, wrongType("RSAPrivateKey")
-	case *ecdsa.PrivateKey:
-		return nil, wrongType("ECPrivateKey")
-	case *ecdh.PrivateKey:
-		return nil, wrongType("X25519PrivateKey")
 	}
-	return nil, wrongType("another type")
+	got := "another type"
+	switch parsed.(type) {
+	case *rsa.PrivateKey:
+		got = "RSAPrivateKey"
+	case *ecdsa.PrivateKey:
+		got = "ECPrivateKey"
+	case *ecdh.PrivateKey:
+		got = "X25519PrivateKey"
+	}
+	return nil, wrongType(got)
 }
 
 func wrongType(got string) error {
@@ -185,20 +180,14 @@ func readKeyFile(name string) ([]byte, error) {
 	}
 	defer f.Close()
 	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if info.IsDir() {
+	if err == nil && info.IsDir() {
 		return nil, fault.New(fault.Invalid, "Is a directory")
 	}
-	data, err := io.ReadAll(io.LimitReader(f, maxKeyFile+1))
-	if err != nil {
-		return nil, err
-	}
+	data, reading := io.ReadAll(io.LimitReader(f, maxKeyFile+1))
 	if len(data) > maxKeyFile {
 		return nil, fault.New(fault.Limit, "cannot load PEM: the file is larger than %d bytes", maxKeyFile)
 	}
-	return data, nil
+	return data, errors.Join(err, reading)
 }
 
 func expandHome(path string) (string, error) {
@@ -221,10 +210,6 @@ func WriteKey(path string, key *Key, force bool) error {
 }
 
 func writeKey(d disk.Disk, path string, key *Key, force bool) error {
-	data, err := key.PrivatePEM()
-	if err != nil {
-		return err
-	}
 	dir := filepath.Dir(path)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return keyFault(path, err)
@@ -235,7 +220,7 @@ func writeKey(d disk.Disk, path string, key *Key, force bool) error {
 	case err == nil && info.IsDir():
 		return fault.New(fault.Refused, "%s is a folder", path)
 	}
-	temp, err := writeBeside(d, dir, data)
+	temp, err := writeBeside(d, dir, key.PrivatePEM())
 	if err != nil {
 		return keyFault(path, err)
 	}

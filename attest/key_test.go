@@ -79,10 +79,7 @@ func TestLoadKeyErrors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	public, err := attest.PublicPEM(testKey(t, 1).Public())
-	if err != nil {
-		t.Fatal(err)
-	}
+	public := attest.PublicPEM(testKey(t, 1).Public())
 	for want, data := range map[string][]byte{
 		"no PEM block found":                                     []byte("not a key"),
 		"cannot load PEM: the block is \"PUBLIC KEY\"":           public,
@@ -156,10 +153,7 @@ func TestParsePublic(t *testing.T) {
 			t.Errorf("%s: %v, %v", given, pub, err)
 		}
 	}
-	private, err := key.PrivatePEM()
-	if err != nil {
-		t.Fatal(err)
-	}
+	private := key.PrivatePEM()
 	if err := os.WriteFile(raw, private, 0o600); err != nil {
 		t.Fatal(err)
 	}

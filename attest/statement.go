@@ -1,6 +1,7 @@
 package attest
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -53,11 +54,8 @@ func (s *Signer) Attest(tool string, args, answer any, caller *string) (*canon.O
 		return nil, fmt.Errorf("attest %s: arguments: %w", tool, err)
 	}
 	plain, err := plainAnswer(answer)
-	if err != nil {
-		return nil, fmt.Errorf("attest %s: answer: %w", tool, err)
-	}
-	response, err := canon.PublishedHash(plain)
-	if err != nil {
+	response, hashing := canon.PublishedHash(plain)
+	if err := errors.Join(err, hashing); err != nil {
 		return nil, fmt.Errorf("attest %s: answer: %w", tool, err)
 	}
 	var who any
@@ -79,11 +77,7 @@ func (s *Signer) Attest(tool string, args, answer any, caller *string) (*canon.O
 	if err != nil {
 		return nil, fmt.Errorf("attest %s: %w", tool, err)
 	}
-	jws, err := s.key.SignPayload(tokenType, payload)
-	if err != nil {
-		return nil, fmt.Errorf("attest %s: %w", tool, err)
-	}
-	env.Set("jws", jws)
+	env.Set("jws", s.key.SignPayload(tokenType, payload))
 	return env, nil
 }
 
@@ -94,13 +88,10 @@ func plainAnswer(answer any) (any, error) {
 		return nil, err
 	}
 	v, err := canon.Parse(text, canon.Limits{Depth: 1 << 16, NonFinite: true})
-	if err != nil {
-		return nil, err
-	}
 	if o, ok := v.(*canon.Object); ok {
 		o.Delete("attestation")
 	}
-	return v, nil
+	return v, err
 }
 
 var idPattern = regexp.MustCompile(`^(dec|xwd|red|rec|ent):(sha256|hmac-sha256):[0-9a-f]{64}$`)

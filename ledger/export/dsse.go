@@ -5,6 +5,7 @@ import (
 	"crypto/ed25519"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -52,17 +53,14 @@ func Statement(files []File, m Manifest, key *attest.Key) ([]byte, error) {
 		"predicate", canon.Obj("what", m.What, "created_at", m.CreatedAt, "program", m.Program, "head", m.Head,
 			"filter", m.Filter, "count", m.Count, "columns", m.Columns),
 	)
-	payload, err := canon.Compact(statement)
-	if err != nil {
-		return nil, fmt.Errorf("encode statement: %w", err)
-	}
-	text, err := canon.Indent(envelope{
+	payload, err1 := canon.Compact(statement)
+	text, err2 := canon.Indent(envelope{
 		PayloadType: payloadType,
 		Payload:     base64.StdEncoding.EncodeToString(payload),
 		Signatures:  []signature{{key.DID(), base64.StdEncoding.EncodeToString(key.Sign(pae(payload)))}},
 	})
-	if err != nil {
-		return nil, fmt.Errorf("encode envelope: %w", err)
+	if err := errors.Join(err1, err2); err != nil {
+		return nil, fmt.Errorf("encode statement: %w", err)
 	}
 	return append(text, '\n'), nil
 }

@@ -2,16 +2,15 @@ package export
 
 import (
 	"context"
-	"database/sql"
 	"database/sql/driver"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/arche-ledger/arche/attest"
+	"github.com/arche-ledger/arche/internal/disk"
 	"github.com/arche-ledger/arche/internal/fault"
 	"github.com/arche-ledger/arche/ledger"
 	"github.com/arche-ledger/arche/ledger/duck"
@@ -30,6 +29,7 @@ type Request struct {
 	// RowsOnly leaves out of decisions the log that they can be imported with.
 	RowsOnly bool
 	Key      *attest.Key
+	Disk     disk.Disk // where files are written; the zero value is the system's
 }
 
 // Subjects are the things that can be exported.
@@ -124,9 +124,18 @@ func Write(ctx context.Context, l *ledger.Ledger, req Request) (*Manifest, error
 	case req.Filter.Entity != nil && src.entity == "":
 		return nil, fault.New(fault.Invalid, "%s have no entity type to choose by", req.What)
 	}
-	if err := emptyDir(req.Dir); err != nil {
+	f, err := openFolder(req.Disk, req.Dir)
+	if err != nil {
 		return nil, err
 	}
+	m, err := f.write(ctx, l, src, req)
+	if err != nil {
+		return nil, errors.Join(err, f.undo())
+	}
+	return m, nil
+}
+
+func (f *folder) write(ctx context.Context, l *ledger.Ledger, src source, req Request) (*Manifest, error) {
 	m := Manifest{What: req.What, Format: req.Format, CreatedAt: req.At, Program: req.Program, Filter: req.Filter, Columns: src.shown(req.Filter.Reveal)}
 	var err error
 	if m.Head.Log, m.Head.Seq, m.Head.Link, err = l.Head(ctx); err != nil {
@@ -138,26 +147,14 @@ func Write(ctx context.Context, l *ledger.Ledger, req Request) (*Manifest, error
 	if m.Checkpoint, err = newestCheckpoint(ctx, l); err != nil {
 		return nil, err
 	}
-	names, err := writeFiles(ctx, l, src, req, &m)
+	names, err := f.writeFiles(ctx, l, src, req, &m)
+	if err == nil {
+		err = f.clear()
+	}
 	if err != nil {
 		return nil, err
 	}
-	return Seal(req.Dir, m, names, req.Key)
-}
-
-// emptyDir makes the folder; one with anything in it is refused.
-func emptyDir(dir string) error {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return fileFault(dir, err)
-	}
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return fileFault(dir, err)
-	}
-	if len(entries) > 0 {
-		return fault.New(fault.Refused, "%s is not empty", dir).WithHint("an export has a folder of its own")
-	}
-	return nil
+	return seal(f.disk, f.dir, m, names, req.Key)
 }
 
 // newestCheckpoint is the note of the log's last signed checkpoint.
@@ -180,67 +177,49 @@ func (src source) shown(reveal bool) []Column {
 	return slices.Concat(src.columns, src.reveal.columns)
 }
 
-func writeFiles(ctx context.Context, l *ledger.Ledger, src source, req Request, m *Manifest) ([]string, error) {
+func (f *folder) writeFiles(ctx context.Context, l *ledger.Ledger, src source, req Request, m *Manifest) ([]string, error) {
 	switch req.Format {
 	case "html":
-		return writeReport(ctx, l, req, m)
+		return f.report(ctx, l, req, m)
 	case "prov":
-		return writeProv(ctx, l, req, m)
+		return f.prov(ctx, l, req, m)
 	case "dsse":
-		return writeStatement(ctx, l, src, req, m)
+		return f.statement(ctx, l, src, req, m)
 	}
-	return src.tables(ctx, l, req, m, req.Format)
+	return f.tables(ctx, l, src, req, m, req.Format)
 }
 
 // tables writes the rows and, where the export is of all decisions, the log that
 // they can be imported with.
-func (src source) tables(ctx context.Context, l *ledger.Ledger, req Request, m *Manifest, format string) ([]string, error) {
+func (f *folder) tables(ctx context.Context, l *ledger.Ledger, src source, req Request, m *Manifest, format string) (names []string, err error) {
 	name := req.What + "." + format
-	queries := map[string]string{name: src.rows(req)}
-	names := []string{name}
-	if req.carriesLog() {
-		log := LogName(format)
-		queries[log] = logQuery(req)
-		names = append(names, log)
+	if m.Count, err = f.copyOut(ctx, l, name, format, src.rows(req)); err != nil || !req.carriesLog() {
+		return []string{name}, err
 	}
-	for _, n := range names {
-		count, err := copyOut(ctx, l, req, n, format, queries[n])
-		if err != nil {
-			return nil, err
-		}
-		if n == name {
-			m.Count = count
-		}
+	log, lists := LogName(format), ListsName(format)
+	if _, err = f.copyOut(ctx, l, log, format, logQuery(req)); err == nil {
+		_, err = writeTable(ctx, f.disk, f.path(lists), format, ListColumns(), listRows(ctx, l, req.Until))
 	}
-	if req.carriesLog() {
-		lists := ListsName(format)
-		names = append(names, lists)
-		if _, err := WriteTable(ctx, filepath.Join(req.Dir, lists), format, ListColumns(), listRows(ctx, l, req.Until)); err != nil {
-			return nil, err
-		}
-	}
-	return names, nil
+	return []string{name, log, lists}, err
 }
 
-// writeStatement is the rows as JSON Lines and, beside them, an in-toto
-// statement about them.
-func writeStatement(ctx context.Context, l *ledger.Ledger, src source, req Request, m *Manifest) ([]string, error) {
-	names, err := src.tables(ctx, l, req, m, "jsonl")
+// statement is the rows as JSON Lines and, beside them, an in-toto statement about
+// them.
+func (f *folder) statement(ctx context.Context, l *ledger.Ledger, src source, req Request, m *Manifest) ([]string, error) {
+	names, err := f.tables(ctx, l, src, req, m, "jsonl")
 	if err != nil {
 		return nil, err
 	}
-	files := make([]File, len(names))
-	for i, name := range names {
-		if files[i], err = digest(req.Dir, name); err != nil {
-			return nil, err
-		}
+	files, err := digests(f.dir, names)
+	if err != nil {
+		return nil, err
 	}
 	text, err := Statement(files, *m, req.Key)
 	if err != nil {
 		return nil, err
 	}
 	envelope := req.What + dsseSuffix
-	return append(names, envelope), writeBytes(filepath.Join(req.Dir, envelope), text)
+	return append(names, envelope), writeBytes(f.disk, f.path(envelope), text)
 }
 
 // forms is how DuckDB writes each table format. Row groups are small, because a
@@ -256,29 +235,22 @@ var forms = map[string]string{
 const memoryMB = 768
 
 // copyOut lets DuckDB write the rows of a query out of the file itself.
-func copyOut(ctx context.Context, l *ledger.Ledger, req Request, name, format, query string) (count int64, err error) {
-	dir, err := filepath.Abs(req.Dir)
-	if err != nil {
-		return 0, fileFault(req.Dir, err)
+func (f *folder) copyOut(ctx context.Context, l *ledger.Ledger, name, format, query string) (int64, error) {
+	count, err := f.copyTo(ctx, l, name, format, query)
+	if err == nil {
+		err = f.keep(name)
 	}
-	spill, err := os.MkdirTemp(filepath.Dir(dir), ".arche-export-*") // mode 0700
-	if err != nil {
-		return 0, fileFault(dir, err)
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(spill)) }()
-	out := filepath.Join(dir, name)
-	if count, err = copyTo(ctx, l, spill, out, format, query); err != nil {
-		return 0, err
-	}
-	if err := os.Chmod(out, 0o600); err != nil {
-		return 0, fileFault(name, err)
-	}
-	return count, syncFile(out)
+	return count, err
 }
 
-func copyTo(ctx context.Context, l *ledger.Ledger, spill, out, format, query string) (count int64, err error) {
-	err = l.Lend(ctx, func(path string) error {
-		count, err = copyFrom(ctx, path, spill, "COPY ("+query+") TO "+duck.Quote(out)+" ("+forms[format]+")")
+// copyTo is copyOut into the private folder.
+func (f *folder) copyTo(ctx context.Context, l *ledger.Ledger, name, format, query string) (count int64, err error) {
+	err = f.lent(ctx, l, func(s *session) error {
+		// Queries are written so that the wide side of a join streams.
+		if _, err := s.exec("SET disabled_optimizers = 'join_order,build_side_probe_side'"); err != nil {
+			return err
+		}
+		count, err = s.exec("COPY (" + query + ") TO " + duck.Quote(filepath.Join(f.work, name)) + " (" + forms[format] + ")")
 		return err
 	})
 	switch {
@@ -290,45 +262,22 @@ func copyTo(ctx context.Context, l *ledger.Ledger, spill, out, format, query str
 	return 0, fmt.Errorf("export: %w", err)
 }
 
-// copyFrom runs one statement over a ledger's file and returns how many rows it
-// was about.
-func copyFrom(ctx context.Context, path, spill, statement string) (count int64, err error) {
-	err = withFile(ctx, path, spill, func(conn *sql.Conn) error {
-		// Queries are written so that the wide side of a join streams.
-		if _, err := conn.ExecContext(ctx, "SET disabled_optimizers = 'join_order,build_side_probe_side'"); err != nil {
-			return err
-		}
-		res, err := conn.ExecContext(ctx, statement)
-		if err != nil {
-			return err
-		}
-		count, err = res.RowsAffected()
-		return err
+// lent runs fn with a session of bounded memory over the ledger's file, which may
+// spill what it sorts and joins; the ledger's own would run out of memory.
+func (f *folder) lent(ctx context.Context, l *ledger.Ledger, fn func(s *session) error) error {
+	return l.Lend(ctx, func(path string) error {
+		return withSession(ctx, f.disk, func(s *session) error {
+			for _, sql := range []string{
+				"ATTACH " + duck.Quote(path) + " AS source (READ_ONLY)", "USE source", "SET temp_directory = " + duck.Quote(f.work),
+				fmt.Sprintf("SET memory_limit = '%dMB'", memoryMB),
+			} {
+				if _, err := s.exec(sql); err != nil {
+					return err
+				}
+			}
+			return fn(s)
+		})
 	})
-	return count, err
-}
-
-// withFile lends a connection of bounded memory to a ledger's file.
-func withFile(ctx context.Context, path, spill string, fn func(conn *sql.Conn) error) error {
-	db, err := duck.OpenFiles()
-	if err != nil {
-		return err
-	}
-	defer db.Close()
-	conn, err := db.Conn(ctx)
-	if err != nil {
-		return err
-	}
-	defer conn.Close()
-	for _, sql := range []string{
-		"ATTACH " + duck.Quote(path) + " AS source (READ_ONLY)", "USE source", "SET temp_directory = " + duck.Quote(spill),
-		fmt.Sprintf("SET memory_limit = '%dMB'", memoryMB),
-	} {
-		if _, err := conn.ExecContext(ctx, sql); err != nil {
-			return err
-		}
-	}
-	return fn(conn)
 }
 
 // rows is the query of a subject's rows in their order. What goes into it

@@ -7,20 +7,25 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
+	"github.com/arche-ledger/arche/internal/disk"
 	"github.com/arche-ledger/arche/internal/fault"
 )
 
 // ReplaceFile writes a file beside path, mode 0600, and renames it over path
 // once it is whole and on disk.
-func ReplaceFile(path string, write func(io.Writer) error) error { return replaceFile(path, write) }
+func ReplaceFile(path string, write func(io.Writer) error) error {
+	return ReplaceOn(disk.Disk{}, path, write)
+}
 
-func replaceFile(path string, write func(io.Writer) error) error {
-	f, err := os.CreateTemp(filepath.Dir(path), ".arche-*.part") // mode 0600
+// ReplaceOn is ReplaceFile on a disk of the caller's. What was written of a file
+// that fails is taken away again.
+func ReplaceOn(d disk.Disk, path string, write func(io.Writer) error) error {
+	f, err := d.CreateTemp(filepath.Dir(path), ".arche-*.part") // mode 0600
 	if err != nil {
 		return fileFault(path, err)
 	}
-	defer os.Remove(f.Name()) // nothing is there after the rename
 	out := bufio.NewWriterSize(f, 1<<18)
 	err = write(out)
 	if err == nil {
@@ -29,30 +34,106 @@ func replaceFile(path string, write func(io.Writer) error) error {
 	if err == nil {
 		err = f.Sync()
 	}
-	if cerr := f.Close(); err == nil {
-		err = cerr
+	err = errors.Join(err, f.Close())
+	if err == nil {
+		err = d.Replace(f.Name(), path)
 	}
 	if err != nil {
-		return fileFault(path, err)
+		err = errors.Join(err, gone(d.Remove(f.Name()))) // it may have been renamed
 	}
-	return rename(f.Name(), path)
+	return fileFault(path, err)
 }
 
-func rename(from, to string) error {
-	if err := os.Rename(from, to); err != nil {
-		return fileFault(to, err)
+// gone takes it for success that there was nothing to remove.
+func gone(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
 	}
-	return syncFile(filepath.Dir(to))
+	return err
 }
 
-func syncFile(path string) error {
-	f, err := os.Open(path)
+// folder is the folder of one export while it is written. Its files are made in a
+// private folder inside it, or beside their names, and appear whole; of an export
+// that fails nothing stays.
+type folder struct {
+	disk disk.Disk
+	dir  string
+	work string   // the private folder, mode 0700
+	made []string // folders that were not there before, the outermost first
+	done []string // names of files that may have appeared
+}
+
+// openFolder makes the folder; one with anything in it is refused.
+func openFolder(d disk.Disk, dir string) (*folder, error) {
+	f := &folder{disk: d, dir: dir}
+	err := f.open()
+	if err != nil {
+		return nil, errors.Join(fileFault(dir, err), f.undo())
+	}
+	return f, nil
+}
+
+func (f *folder) open() error {
+	var missing []string
+	for at := filepath.Clean(f.dir); ; at = filepath.Dir(at) {
+		if _, err := os.Stat(at); !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+		missing = append(missing, at)
+	}
+	for _, at := range slices.Backward(missing) {
+		if err := f.disk.Mkdir(at, 0o700); err != nil {
+			return err
+		}
+		f.made = append(f.made, at)
+		if err := f.disk.Sync(filepath.Dir(at)); err != nil {
+			return err
+		}
+	}
+	entries, err := os.ReadDir(f.dir)
 	if err != nil {
 		return err
 	}
-	err = f.Sync()
-	if cerr := f.Close(); err == nil {
-		err = cerr
+	if len(entries) > 0 {
+		return fault.New(fault.Refused, "%s is not empty", f.dir).WithHint("an export has a folder of its own")
+	}
+	f.work, err = f.disk.MkdirTemp(f.dir, ".arche-export-*")
+	return err
+}
+
+// path is where a file of the export is written to.
+func (f *folder) path(name string) string {
+	f.done = append(f.done, name)
+	return filepath.Join(f.dir, name)
+}
+
+// keep gives a file that was made in the private folder its name.
+func (f *folder) keep(name string) error {
+	made := filepath.Join(f.work, name)
+	out, err := f.disk.OpenFile(made, os.O_RDWR, 0)
+	if err == nil {
+		err = errors.Join(out.Chmod(0o600), out.Sync(), out.Close())
+	}
+	if err == nil {
+		err = f.disk.Replace(made, f.path(name))
+	}
+	return fileFault(name, err)
+}
+
+// clear takes the private folder away.
+func (f *folder) clear() error { return fileFault(f.dir, f.disk.RemoveAll(f.work)) }
+
+// undo takes away what the export made.
+func (f *folder) undo() error {
+	var err error
+	for _, name := range append(f.done, ManifestName, SignatureName, SumsName) {
+		err = errors.Join(err, gone(f.disk.Remove(filepath.Join(f.dir, name))))
+	}
+	if f.work != "" {
+		err = errors.Join(err, f.disk.RemoveAll(f.work))
+	}
+	for _, at := range slices.Backward(f.made) {
+		err = errors.Join(err, f.disk.Remove(at))
 	}
 	return err
 }
@@ -62,7 +143,7 @@ func fileFault(path string, err error) error {
 	var p *fs.PathError
 	var l *os.LinkError
 	switch {
-	case fault.As(err) != nil:
+	case err == nil || fault.As(err) != nil:
 		return err
 	case errors.Is(err, fs.ErrNotExist):
 		return fault.Wrap(err, fault.Invalid, "no folder %s to write %s in", filepath.Dir(path), filepath.Base(path))

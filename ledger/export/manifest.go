@@ -13,6 +13,7 @@ import (
 
 	"github.com/arche-ledger/arche/attest"
 	"github.com/arche-ledger/arche/internal/canon"
+	"github.com/arche-ledger/arche/internal/disk"
 )
 
 // Schema names the form of a manifest.
@@ -69,53 +70,40 @@ type File struct {
 // Encode returns the one spelling of a manifest that Verify accepts.
 func (m *Manifest) Encode() ([]byte, error) {
 	text, err := canon.Indent(m)
-	if err != nil {
-		return nil, fmt.Errorf("encode manifest: %w", err)
-	}
-	return append(text, '\n'), nil
+	return append(text, '\n'), err
 }
 
 // Seal digests the files of an export that lie in dir, and writes the manifest,
 // its signature when there is a key, and the sums that sha256sum reads.
 func Seal(dir string, m Manifest, names []string, key *attest.Key) (*Manifest, error) {
+	return seal(disk.Disk{}, dir, m, names, key)
+}
+
+func seal(d disk.Disk, dir string, m Manifest, names []string, key *attest.Key) (*Manifest, error) {
 	m.Schema = Schema
-	m.Files = []File{}
-	for _, name := range slices.Sorted(slices.Values(names)) {
-		f, err := digest(dir, name)
-		if err != nil {
-			return nil, err
-		}
-		m.Files = append(m.Files, f)
+	var err error
+	if m.Files, err = digests(dir, slices.Sorted(slices.Values(names))); err != nil {
+		return nil, err
 	}
 	m.Signer = nil
 	if key != nil {
 		did := key.DID()
 		m.Signer = &did
 	}
-	if m.Columns == nil {
-		m.Columns = []Column{}
-	}
 	text, err := m.Encode()
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("encode manifest: %w", err)
 	}
 	beside := map[string][]byte{ManifestName: text}
 	if key != nil {
-		token, err := key.SignPayload(signatureType, text)
-		if err != nil {
-			return nil, fmt.Errorf("sign manifest: %w", err)
-		}
-		beside[SignatureName] = []byte(token + "\n")
+		beside[SignatureName] = []byte(key.SignPayload(signatureType, text) + "\n")
 	}
 	beside[SumsName] = sums(m.Files, beside)
 	for _, name := range []string{ManifestName, SignatureName, SumsName} {
 		if beside[name] == nil {
 			continue
 		}
-		if err := replaceFile(filepath.Join(dir, name), func(w io.Writer) error {
-			_, err := w.Write(beside[name])
-			return err
-		}); err != nil {
+		if err := writeBytes(d, filepath.Join(dir, name), beside[name]); err != nil {
 			return nil, err
 		}
 	}
@@ -136,12 +124,19 @@ func sums(files []File, beside map[string][]byte) []byte {
 	return []byte(strings.Join(lines, ""))
 }
 
-func digest(dir, name string) (File, error) {
-	f, _, err := digestLines(dir, name)
-	return f, err
+// digests are those of the files of an export, in the order of names.
+func digests(dir string, names []string) ([]File, error) {
+	out := make([]File, len(names))
+	for i, name := range names {
+		var err error
+		if out[i], _, err = digestLines(dir, name); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
 }
 
-// digestLines also counts the line ends of the file.
+// digestLines is the digest of a file and the number of its line ends.
 func digestLines(dir, name string) (File, int64, error) {
 	f, err := os.Open(filepath.Join(dir, name))
 	if err != nil {

@@ -11,83 +11,78 @@ import (
 	"strings"
 
 	"github.com/arche-ledger/arche/internal/canon"
+	"github.com/arche-ledger/arche/internal/disk"
 	"github.com/arche-ledger/arche/ledger"
 )
 
 // provParts are the parts of the document, in their order.
 var provParts = []string{"entity", "activity", "agent", "used", "wasGeneratedBy", "wasAssociatedWith", "wasAttributedTo", "wasDerivedFrom"}
 
-// writeProv tells of decisions in W3C PROV-JSON: each decision is an activity
+// prov tells of decisions in W3C PROV-JSON: each decision is an activity
 // that used two records, was carried out by an actor under a plan (engine and
 // tables), and made a verdict; a superseding verdict is a revision of the old.
 //
 // The parts of the document grow side by side in private files, so that a million
 // decisions need no more memory than the ids of their records.
-func writeProv(ctx context.Context, l *ledger.Ledger, req Request, m *Manifest) (names []string, err error) {
-	dir, err := filepath.Abs(req.Dir)
-	if err != nil {
-		return nil, fileFault(req.Dir, err)
-	}
-	work, err := os.MkdirTemp(filepath.Dir(dir), ".arche-prov-*") // mode 0700
-	if err != nil {
-		return nil, fileFault(dir, err)
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(work)) }()
-	rows := filepath.Join(work, "rows.jsonl")
+func (f *folder) prov(ctx context.Context, l *ledger.Ledger, req Request, m *Manifest) (names []string, err error) {
 	src := sources["decisions"]
 	list := []string{"t.id AS event", text("decision_id") + " AS decision_id", sideA + " AS record_a", sideB + " AS record_b", "t.entity_type",
 		text("verb") + " AS verb", text("identity") + " AS identity", text("score") + "::DOUBLE AS score", text("pins.engine") + " AS engine",
 		part("pins") + " AS pins", "t.actor", "t.recorded_at", "t.older_event"}
-	if m.Count, err = copyTo(ctx, l, work, rows, "jsonl", src.narrowed(req, list, decisionsFrom(req))); err != nil {
+	const rows = "rows.jsonl"
+	if m.Count, err = f.copyTo(ctx, l, rows, "jsonl", src.narrowed(req, list, decisionsFrom(req))); err != nil {
 		return nil, err
 	}
-	p, err := newProv(work)
-	if err != nil {
-		return nil, err
-	}
+	p := &prov{map[string]*disk.File{}, map[string]*bufio.Writer{}, map[string]int{}, map[string]bool{}, map[string]string{}}
 	defer p.close()
-	if err := p.read(ctx, rows); err != nil {
+	if err := p.open(f); err != nil {
+		return nil, err
+	}
+	if err := p.read(ctx, filepath.Join(f.work, rows)); err != nil {
 		return nil, err
 	}
 	const name = "decisions.prov.json"
-	return []string{name}, replaceFile(filepath.Join(req.Dir, name), p.document)
+	return []string{name}, ReplaceOn(f.disk, f.path(name), p.document)
 }
 
-// prov writes the parts of the document, one line an element.
+// prov writes the parts of the document, one line an element. What fails in
+// writing a part is kept by its writer and told when the document is put together.
 type prov struct {
-	files map[string]*os.File
+	files map[string]*disk.File
 	parts map[string]*bufio.Writer
 	sizes map[string]int
 	seen  map[string]bool   // records and actors that were told of
 	plans map[string]string // by engine and pins
 }
 
-func newProv(work string) (*prov, error) {
-	p := &prov{map[string]*os.File{}, map[string]*bufio.Writer{}, map[string]int{}, map[string]bool{}, map[string]string{}}
+func (p *prov) open(f *folder) error {
 	for _, part := range provParts {
-		f, err := os.OpenFile(filepath.Join(work, part), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+		file, err := f.disk.OpenFile(filepath.Join(f.work, part), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 		if err != nil {
-			p.close()
-			return nil, fileFault(part, err)
+			return fileFault(part, err)
 		}
-		p.files[part], p.parts[part] = f, bufio.NewWriterSize(f, 1<<16)
+		p.files[part], p.parts[part] = file, bufio.NewWriterSize(file, 1<<16)
 	}
-	return p, nil
+	return nil
 }
 
+// close gives the files up; they were read already, or are of no use.
 func (p *prov) close() {
 	for _, f := range p.files {
-		f.Close()
+		_ = f.Close()
 	}
 }
 
 func (p *prov) read(ctx context.Context, path string) error {
 	f, err := os.Open(path)
-	if err != nil {
-		return fileFault(path, err)
+	if err == nil {
+		defer f.Close()
+		err = p.lines(ctx, bufio.NewReaderSize(f, 1<<18))
 	}
-	defer f.Close()
-	in := bufio.NewReaderSize(f, 1<<18)
+	return fileFault(path, err)
+}
+
+func (p *prov) lines(ctx context.Context, in *bufio.Reader) error {
 	for {
 		line, err := in.ReadBytes('\n')
 		if errors.Is(err, io.EOF) {
@@ -96,10 +91,10 @@ func (p *prov) read(ctx context.Context, path string) error {
 		if err == nil {
 			err = ctx.Err()
 		}
-		if err != nil {
-			return err
+		var row *canon.Object
+		if err == nil {
+			row, err = canon.ParseObject(line, canon.Limits{})
 		}
-		row, err := canon.ParseObject(line, canon.Limits{})
 		if err == nil {
 			err = p.decision(row)
 		}
@@ -111,21 +106,14 @@ func (p *prov) read(ctx context.Context, path string) error {
 
 // put adds an element to a part.
 func (p *prov) put(part, key string, value *canon.Object) error {
-	k, err := canon.Compact(key)
-	if err != nil {
-		return err
-	}
-	v, err := canon.Compact(value)
-	if err != nil {
-		return err
-	}
+	k, err1 := canon.Compact(key)
+	v, err2 := canon.Compact(value)
+	out := p.parts[part]
 	if p.sizes[part]++; p.sizes[part] > 1 {
-		if _, err := p.parts[part].WriteString(",\n"); err != nil {
-			return err
-		}
+		_, _ = out.WriteString(",\n")
 	}
-	_, err = fmt.Fprintf(p.parts[part], "    %s: %s", k, v)
-	return err
+	_, err := fmt.Fprintf(out, "    %s: %s", k, v)
+	return errors.Join(err1, err2, err)
 }
 
 // once adds an element that many decisions share.
@@ -154,9 +142,6 @@ func (p *prov) decision(row *canon.Object) error {
 	verdict, act, who := name("verdict", event), name("decision", event), name("actor", actor)
 	engine, pins := text("engine"), row.Value("pins")
 	plan, err := p.plan(engine, pins)
-	if err != nil {
-		return err
-	}
 	id, when := event[len(event)-16:], text("recorded_at")
 	type element struct {
 		part, key string
@@ -192,27 +177,22 @@ func (p *prov) decision(row *canon.Object) error {
 // plan is the engine with its pins, one entity for all decisions under it.
 func (p *prov) plan(engine string, pins any) (string, error) {
 	text, err := canon.Compact(pins)
-	if err != nil {
-		return "", err
-	}
 	key := engine + " " + string(text)
 	if plan, ok := p.plans[key]; ok {
-		return plan, nil
+		return plan, err
 	}
-	hash, err := canon.PublishedHash(pins)
-	if err != nil {
-		return "", err
-	}
-	plan := name("plan", engine+"."+hash[:16])
+	hash, err2 := canon.PublishedHash(pins)
+	plan := name("plan", engine+"."+hash[:min(len(hash), 16)])
 	p.plans[key] = plan
-	return plan, p.once("entity", plan, canon.Obj("prov:type", qualified("prov:Plan"), "arche:engine", engine, "arche:pins", string(text)))
+	return plan, errors.Join(err, err2,
+		p.once("entity", plan, canon.Obj("prov:type", qualified("prov:Plan"), "arche:engine", engine, "arche:pins", string(text))))
 }
 
-// document puts the parts together.
+// document puts the parts together. A writer keeps its first error, which is told
+// at its end.
 func (p *prov) document(w io.Writer) error {
-	if _, err := io.WriteString(w, "{\n  \"prefix\": {\"arche\": \"https://github.com/arche-ledger/arche/ns#\"}"); err != nil {
-		return err
-	}
+	out := bufio.NewWriter(w)
+	_, _ = out.WriteString("{\n  \"prefix\": {\"arche\": \"https://github.com/arche-ledger/arche/ns#\"}")
 	for _, part := range provParts {
 		if p.sizes[part] == 0 {
 			continue
@@ -222,19 +202,15 @@ func (p *prov) document(w io.Writer) error {
 		if err == nil {
 			_, err = f.Seek(0, io.SeekStart)
 		}
+		_, _ = fmt.Fprintf(out, ",\n  \"%s\": {\n", part)
 		if err == nil {
-			_, err = fmt.Fprintf(w, ",\n  \"%s\": {\n", part)
+			_, err = io.Copy(out, f)
 		}
-		if err == nil {
-			_, err = io.Copy(w, f)
-		}
-		if err == nil {
-			_, err = io.WriteString(w, "\n  }")
-		}
+		_, _ = out.WriteString("\n  }")
 		if err != nil {
 			return fmt.Errorf("write the document: %w", err)
 		}
 	}
-	_, err := io.WriteString(w, "\n}\n")
-	return err
+	_, _ = out.WriteString("\n}\n")
+	return out.Flush()
 }

@@ -3,14 +3,15 @@ package export
 import (
 	"context"
 	"encoding/csv"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
-	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/arche-ledger/arche/internal/canon"
+	"github.com/arche-ledger/arche/internal/disk"
 	"github.com/arche-ledger/arche/internal/fault"
 	"github.com/arche-ledger/arche/ledger/duck"
 )
@@ -59,22 +60,20 @@ func FormatOf(name string) (string, error) {
 // returns how many there were. The folder must exist. An existing file is
 // replaced when the new one is whole.
 func WriteTable(ctx context.Context, path, format string, columns []Column, rows Rows) (int64, error) {
-	if format == "parquet" {
-		return writeParquet(ctx, path, columns, rows)
+	return writeTable(ctx, disk.Disk{}, path, format, columns, rows)
+}
+
+func writeTable(ctx context.Context, d disk.Disk, path, format string, columns []Column, rows Rows) (n int64, err error) {
+	switch format {
+	case "parquet":
+		return writeParquet(ctx, d, path, columns, rows)
+	case "csv":
+		err = ReplaceOn(d, path, func(w io.Writer) (err error) { n, err = writeCSV(ctx, w, columns, rows); return err })
+	case "jsonl":
+		err = ReplaceOn(d, path, func(w io.Writer) (err error) { n, err = writeJSONL(ctx, w, columns, rows); return err })
+	default:
+		err = fault.New(fault.Invalid, "no table format %q", format).WithHint("formats are %s", strings.Join(TableFormats, ", "))
 	}
-	var n int64
-	err := replaceFile(path, func(w io.Writer) error {
-		var err error
-		switch format {
-		case "csv":
-			n, err = writeCSV(ctx, w, columns, rows)
-		case "jsonl":
-			n, err = writeJSONL(ctx, w, columns, rows)
-		default:
-			err = fault.New(fault.Invalid, "no table format %q", format).WithHint("formats are %s", strings.Join(TableFormats, ", "))
-		}
-		return err
-	})
 	return n, err
 }
 
@@ -84,23 +83,21 @@ func writeCSV(ctx context.Context, w io.Writer, columns []Column, rows Rows) (in
 	for i, c := range columns {
 		cells[i] = c.Name
 	}
-	if err := out.Write(cells); err != nil {
-		return 0, err
-	}
+	_ = out.Write(cells) // a writer keeps its first error, which is told at its end
 	var n int64
 	for row, err := range rows {
 		if err == nil {
 			err = ctx.Err()
 		}
-		if err != nil {
-			return n, err
-		}
 		for i, c := range columns {
-			if cells[i], err = cell(c, row.Value(c.Name)); err != nil {
-				return n, err
+			if err == nil {
+				cells[i], err = cell(c, row.Value(c.Name))
 			}
 		}
-		if err := out.Write(cells); err != nil {
+		if err == nil {
+			err = out.Write(cells)
+		}
+		if err != nil {
 			return n, err
 		}
 		n++
@@ -130,18 +127,18 @@ func writeJSONL(ctx context.Context, w io.Writer, columns []Column, rows Rows) (
 		if err == nil {
 			err = ctx.Err()
 		}
+		var line []byte
+		if err == nil {
+			full := &canon.Object{}
+			for _, c := range columns {
+				full.Set(c.Name, row.Value(c.Name))
+			}
+			line, err = canon.Compact(full)
+		}
+		if err == nil {
+			_, err = w.Write(append(line, '\n'))
+		}
 		if err != nil {
-			return n, err
-		}
-		full := &canon.Object{}
-		for _, c := range columns {
-			full.Set(c.Name, row.Value(c.Name))
-		}
-		line, err := canon.Compact(full)
-		if err != nil {
-			return n, err
-		}
-		if _, err := w.Write(append(line, '\n')); err != nil {
 			return n, err
 		}
 		n++
@@ -151,44 +148,37 @@ func writeJSONL(ctx context.Context, w io.Writer, columns []Column, rows Rows) (
 
 // writeParquet goes through JSON Lines in a private folder, which DuckDB reads
 // with the columns' types.
-func writeParquet(ctx context.Context, path string, columns []Column, rows Rows) (int64, error) {
-	dir, err := os.MkdirTemp(filepath.Dir(path), ".arche-parquet-") // mode 0700
+func writeParquet(ctx context.Context, d disk.Disk, path string, columns []Column, rows Rows) (n int64, err error) {
+	dir, err := d.MkdirTemp(filepath.Dir(path), ".arche-parquet-") // mode 0700
 	if err != nil {
 		return 0, fileFault(path, err)
 	}
-	defer os.RemoveAll(dir)
-	lines, out := filepath.Join(dir, "rows.jsonl"), filepath.Join(dir, "rows.parquet")
-	var n int64
-	if err := replaceFile(lines, func(w io.Writer) error {
-		n, err = writeJSONL(ctx, w, columns, rows)
-		return err
-	}); err != nil {
+	f := &folder{disk: d, dir: filepath.Dir(path), work: dir}
+	defer func() { err = errors.Join(err, f.clear()) }()
+	lines := filepath.Join(dir, "rows.jsonl")
+	if err := ReplaceOn(d, lines, func(w io.Writer) (err error) { n, err = writeJSONL(ctx, w, columns, rows); return err }); err != nil {
 		return n, err
 	}
-	db, err := duck.OpenFiles()
-	if err != nil {
+	name := filepath.Base(path)
+	if err := f.parquet(ctx, lines, name, columns); err != nil {
 		return n, err
 	}
-	defer db.Close()
+	return n, f.keep(name)
+}
+
+// parquet makes a Parquet file of JSON Lines.
+func (f *folder) parquet(ctx context.Context, lines, name string, columns []Column) error {
 	types := make([]string, len(columns))
 	for i, c := range columns {
 		types[i] = fmt.Sprintf("%s: '%s'", duck.Quote(c.Name), c.Type)
 	}
-	//nolint:gosec // names and paths are quoted, types are ours; COPY takes no parameters
-	//nolint:gosec // SQL takes no parameters here; every part is quoted
-	query := fmt.Sprintf(`COPY (SELECT * FROM read_json(%s, format = 'newline_delimited', maximum_object_size = 268435456, columns = {%s}))
-		TO %s (FORMAT parquet, COMPRESSION zstd)`, duck.Quote(lines), strings.Join(types, ", "), duck.Quote(out))
-	if _, err := db.ExecContext(ctx, query); err != nil {
-		if ctx.Err() != nil {
-			return n, ctx.Err()
-		}
-		return n, fmt.Errorf("write %s: %w", filepath.Base(path), err)
+	err := withSession(ctx, f.disk, func(s *session) error {
+		_, err := s.exec(fmt.Sprintf(`COPY (SELECT * FROM read_json(%s, format = 'newline_delimited', maximum_object_size = 268435456, columns = {%s}))
+			TO %s (FORMAT parquet, COMPRESSION zstd)`, duck.Quote(lines), strings.Join(types, ", "), duck.Quote(filepath.Join(f.work, name))))
+		return err
+	})
+	if err != nil {
+		err = errors.Join(ctx.Err(), fmt.Errorf("write %s: %w", name, err))
 	}
-	if err := os.Chmod(out, 0o600); err != nil {
-		return n, fileFault(path, err)
-	}
-	if err := syncFile(out); err != nil {
-		return n, fileFault(path, err)
-	}
-	return n, rename(out, path)
+	return err
 }
