@@ -5,7 +5,6 @@ import (
 	"crypto/ed25519"
 	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -53,16 +52,21 @@ func Statement(files []File, m Manifest, key *attest.Key) ([]byte, error) {
 		"predicate", canon.Obj("what", m.What, "created_at", m.CreatedAt, "program", m.Program, "head", m.Head,
 			"filter", m.Filter, "count", m.Count, "columns", m.Columns),
 	)
-	payload, err1 := canon.Compact(statement)
-	text, err2 := canon.Indent(envelope{
+	payload, err := canon.Compact(statement)
+	if err != nil {
+		return nil, fmt.Errorf("encode statement: %w", err)
+	}
+	return envelope{
 		PayloadType: payloadType,
 		Payload:     base64.StdEncoding.EncodeToString(payload),
 		Signatures:  []signature{{key.DID(), base64.StdEncoding.EncodeToString(key.Sign(pae(payload)))}},
-	})
-	if err := errors.Join(err1, err2); err != nil {
-		return nil, fmt.Errorf("encode statement: %w", err)
-	}
-	return append(text, '\n'), nil
+	}.encode(), nil
+}
+
+// encode returns the one spelling of an envelope that Verify accepts.
+func (e envelope) encode() []byte {
+	text, _ := canon.Indent(e) // of texts
+	return append(text, '\n')
 }
 
 // statement checks a DSSE envelope of the export against the file it is about.
@@ -109,7 +113,7 @@ func openStatement(text []byte, m *Manifest) ([]subject, error) {
 	if err := json.Unmarshal(text, &e); err != nil || len(e.Signatures) != 1 || e.PayloadType != payloadType {
 		return nil, fmt.Errorf("not a DSSE envelope with one signature over an in-toto statement")
 	}
-	if again, err := canon.Indent(e); err != nil || string(again)+"\n" != string(text) {
+	if !bytes.Equal(e.encode(), text) {
 		return nil, fmt.Errorf("the envelope is not as arche writes it")
 	}
 	if m.Signer == nil || e.Signatures[0].KeyID != *m.Signer {

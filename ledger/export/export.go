@@ -198,7 +198,12 @@ func (f *folder) tables(ctx context.Context, l *ledger.Ledger, src source, req R
 	}
 	log, lists := LogName(format), ListsName(format)
 	if _, err = f.copyOut(ctx, l, log, format, logQuery(req)); err == nil {
-		_, err = writeTable(ctx, f.disk, f.path(lists), format, ListColumns(), listRows(ctx, l, req.Until))
+		entries := listRows(ctx, l, req.Until)
+		if format == "parquet" {
+			_, err = f.writeParquet(ctx, lists, ListColumns(), entries)
+		} else {
+			_, err = writeTable(ctx, f.disk, f.path(lists), format, ListColumns(), entries)
+		}
 	}
 	return []string{name, log, lists}, err
 }

@@ -20,11 +20,11 @@ type session struct {
 
 func withSession(ctx context.Context, d disk.Disk, fn func(s *session) error) error {
 	db, err := duck.OpenFiles()
-	if err != nil {
-		return err
+	var conn *sql.Conn
+	if err == nil {
+		defer db.Close()
+		conn, err = db.Conn(ctx)
 	}
-	defer db.Close()
-	conn, err := db.Conn(ctx)
 	if err != nil {
 		return err
 	}

@@ -146,8 +146,7 @@ func writeJSONL(ctx context.Context, w io.Writer, columns []Column, rows Rows) (
 	return n, nil
 }
 
-// writeParquet goes through JSON Lines in a private folder, which DuckDB reads
-// with the columns' types.
+// writeParquet goes through a private folder beside path.
 func writeParquet(ctx context.Context, d disk.Disk, path string, columns []Column, rows Rows) (n int64, err error) {
 	dir, err := d.MkdirTemp(filepath.Dir(path), ".arche-parquet-") // mode 0700
 	if err != nil {
@@ -155,15 +154,21 @@ func writeParquet(ctx context.Context, d disk.Disk, path string, columns []Colum
 	}
 	f := &folder{disk: d, dir: filepath.Dir(path), work: dir}
 	defer func() { err = errors.Join(err, f.clear()) }()
-	lines := filepath.Join(dir, "rows.jsonl")
-	if err := ReplaceOn(d, lines, func(w io.Writer) (err error) { n, err = writeJSONL(ctx, w, columns, rows); return err }); err != nil {
-		return n, err
+	return f.writeParquet(ctx, filepath.Base(path), columns, rows)
+}
+
+// writeParquet goes through JSON Lines in the private folder, which DuckDB reads
+// with the columns' types.
+func (f *folder) writeParquet(ctx context.Context, name string, columns []Column, rows Rows) (n int64, err error) {
+	lines := filepath.Join(f.work, "rows.jsonl")
+	err = ReplaceOn(f.disk, lines, func(w io.Writer) (err error) { n, err = writeJSONL(ctx, w, columns, rows); return err })
+	if err == nil {
+		err = f.parquet(ctx, lines, name, columns)
 	}
-	name := filepath.Base(path)
-	if err := f.parquet(ctx, lines, name, columns); err != nil {
-		return n, err
+	if err == nil {
+		err = f.keep(name)
 	}
-	return n, f.keep(name)
+	return n, err
 }
 
 // parquet makes a Parquet file of JSON Lines.

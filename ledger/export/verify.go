@@ -14,8 +14,8 @@ import (
 
 	"github.com/arche-ledger/arche/attest"
 	"github.com/arche-ledger/arche/internal/canon"
+	"github.com/arche-ledger/arche/internal/disk"
 	"github.com/arche-ledger/arche/internal/fault"
-	"github.com/arche-ledger/arche/ledger/duck"
 )
 
 // Report is what Verify found.
@@ -102,15 +102,14 @@ func Verify(ctx context.Context, dir string, pinned ed25519.PublicKey) (*Report,
 	return r, nil
 }
 
+// readSmall reads a file that has a limit.
 func readSmall(dir, name string) ([]byte, error) {
-	info, err := os.Stat(filepath.Join(dir, name))
-	if err != nil {
-		return nil, err
-	}
-	if info.Size() > maxManifest {
+	path := filepath.Join(dir, name)
+	if info, err := os.Stat(path); err == nil && info.Size() > maxManifest {
 		return nil, fault.New(fault.Limit, "%s is larger than %d bytes", name, maxManifest)
 	}
-	return os.ReadFile(filepath.Join(dir, name))
+	data, err := os.ReadFile(path)
+	return data, fileFault(name, err)
 }
 
 // parse takes the one spelling that Encode gives: no unknown key, no other
@@ -121,8 +120,7 @@ func (r *Report) parse(text []byte) *Manifest {
 		r.problem("the manifest is not JSON of its form")
 		return nil
 	}
-	again, err := m.Encode()
-	if err != nil || !sameBytes(again, text) {
+	if !sameBytes(m.Encode(), text) {
 		r.problem("the manifest is not as arche writes it")
 		return nil
 	}
@@ -235,16 +233,13 @@ func (r *Report) count(ctx context.Context, dir, name string) error {
 	}
 	n := r.lines[name]
 	if ok {
-		db, err := duck.OpenFiles()
-		if err != nil {
-			return err
+		err := withSession(ctx, disk.Disk{}, func(s *session) error {
+			return s.query(query, []any{filepath.Join(dir, name)}, func(v []any) { n, _ = v[0].(int64) })
+		})
+		if ctx.Err() != nil {
+			return ctx.Err()
 		}
-		defer db.Close()
-		path, err := filepath.Abs(filepath.Join(dir, name))
 		if err != nil {
-			return err
-		}
-		if err := db.QueryRowContext(ctx, query, path).Scan(&n); err != nil {
 			r.problem("%s can't be read as a table", name)
 			return nil
 		}
