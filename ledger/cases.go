@@ -101,7 +101,9 @@ func (r *reader) makeCaseViews(part []int32) error {
 	defer func() { r.shelf = nil }()
 	return r.receiptsAhead(part, func(rec *receipt) error {
 		v, err := r.caseView(rec)
-		r.l.cache.cases[rec.i] = v
+		if err == nil {
+			r.l.cache.cases[rec.i] = v
+		}
 		return err
 	})
 }

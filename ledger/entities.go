@@ -93,7 +93,7 @@ func (r *reader) viewsOf(list []int32) error {
 	}
 	var recs []int32
 	for _, e := range list {
-		if len(recs)+len(r.s.ents[e].members) < contentCacheMost/2 {
+		if len(recs)+len(r.s.ents[e].members) < r.l.cache.most/2 {
 			recs = append(recs, r.s.ents[e].members...)
 		}
 	}
@@ -155,10 +155,7 @@ func (r *reader) entityView(e int32) (*canon.Object, error) {
 	}
 	members := slices.Clone(ent.members)
 	slices.SortFunc(members, func(x, y int32) int {
-		if c := compareInt(r.s.recs[x].first, r.s.recs[y].first); c != 0 {
-			return c
-		}
-		return compareInt(x, y)
+		return cmp.Or(cmp.Compare(r.s.recs[x].first, r.s.recs[y].first), cmp.Compare(x, y))
 	})
 	if r.shelf == nil {
 		if err := r.fetch(members); err != nil {

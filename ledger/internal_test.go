@@ -135,22 +135,19 @@ func TestSamenessIgnoresRunAndPlaceOnly(t *testing.T) {
 			factors: canon.Obj("pos", canon.Float(0.5), "score", canon.Float(0.25), "run", canon.Float(1)), evidence: canon.NewObject(),
 			pins: rawJSON(`{"engine":"x"}`), pos: pos,
 		}
-		b, err := v.body(run, link, "")
+		b, written, err := v.body(run, link, "")
 		if err != nil {
 			t.Fatal(err)
+		}
+		if read, ok := sameness(string(b)); !ok || read != written {
+			t.Errorf("sameness %x when it is written, %x when it is read (%v)", written, read, ok)
 		}
 		return string(b)
 	}
 	same := func(a, b string) bool {
-		x, err := sameness(a)
-		if err != nil {
-			t.Fatal(err)
-		}
-		y, err := sameness(b)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return x == y
+		x, okA := sameness(a)
+		y, okB := sameness(b)
+		return okA && okB && x == y
 	}
 	base := body("run:1", []any{0, 1}, true, "agrees on name")
 	if !same(base, body("run:2", nil, true, "agrees on name")) {

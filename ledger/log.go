@@ -3,7 +3,6 @@ package ledger
 import (
 	"context"
 	"database/sql/driver"
-	"encoding/hex"
 	"fmt"
 	"strings"
 	"time"
@@ -42,8 +41,6 @@ func dumpValue(v driver.Value) string {
 		return `\N`
 	case time.Time:
 		return x.UTC().Format(timeForm)
-	case []byte:
-		return hex.EncodeToString(x)
 	}
 	return fmt.Sprint(v)
 }

@@ -105,14 +105,10 @@ func (o *observation) confirm(again []pending, fields []string) ([]int32, error)
 	return out, nil
 }
 
-// paired reports whether a decision was made about one pair: by an observation,
-// or by comparing two records alone.
+// paired reports whether a decision, whose run is known, was made about one pair:
+// by an observation, or by comparing two records alone.
 func (s *state) paired(i int32) bool {
-	run := s.decs[i].run
-	if run < 0 {
-		return false
-	}
-	verb := s.words.get(s.runs[run].verb)
+	verb := s.words.get(s.runs[s.decs[i].run].verb)
 	return verb == "observe" || verb == verbCompare
 }
 

@@ -2,7 +2,7 @@ package ledger
 
 import (
 	"encoding/binary"
-	"fmt"
+	"errors"
 	"strings"
 
 	"github.com/zeebo/blake3"
@@ -43,8 +43,10 @@ func parseBody(e *Event, lists func(address string, seq int64) ([]string, error)
 		}
 		b.score = n.Float()
 		b.link, _ = o.Value("link").(bool)
-		b.same, err = sameness(e.body)
-		return b, err
+		if b.same, ok = sameness(e.body); !ok {
+			return nil, alteredEvent(e, "its body has no run and position")
+		}
+		return b, nil
 	case KindEvidenceObserved:
 		return observedBody{newRecord: text("new_record")}, nil
 	case KindOperatorDecided:
@@ -55,7 +57,10 @@ func parseBody(e *Event, lists func(address string, seq int64) ([]string, error)
 
 func parseRun(e *Event, o *canon.Object, lists func(string, int64) ([]string, error)) (any, error) {
 	b := runBody{}
-	b.verb, _ = o.Value("verb").(string)
+	var ok bool
+	if b.verb, ok = o.Value("verb").(string); !ok {
+		return nil, alteredEvent(e, "its body has no verb")
+	}
 	if call, ok := o.Value("call").(*canon.Object); ok {
 		b.idField, _ = call.Value("id_field").(string)
 	}
@@ -65,6 +70,9 @@ func parseRun(e *Event, o *canon.Object, lists func(string, int64) ([]string, er
 			*list = listIDs(x)
 		case string:
 			ids, err := lists(x, e.seq)
+			if errors.Is(err, ErrErased) { // nothing erases a list
+				err = alteredEvent(e, "its list of records is gone")
+			}
 			if err != nil {
 				return nil, err
 			}
@@ -92,11 +100,20 @@ func listIDs(list []any) []string {
 // sameness is what two bodies of one decision are compared by: everything but
 // the run and the place in it. In a canonical body both stand between "pos" and
 // "score", and nothing behind them holds an object, so the last ones are meant.
-func sameness(body string) (uint64, error) {
+func sameness(body string) (same uint64, ok bool) {
 	i, j := strings.LastIndex(body, `,"pos":`), strings.LastIndex(body, `,"score":`)
 	if i < 0 || j < i {
-		return 0, fmt.Errorf("decision body has no run and position")
+		return 0, false
 	}
-	sum := blake3.Sum256([]byte(body[:i] + body[j:]))
-	return binary.BigEndian.Uint64(sum[:8]), nil
+	return samenessOf([]byte(body[:i]), []byte(body[j:])), true
+}
+
+// samenessOf is the sameness of a body without its run and the place in it.
+func samenessOf(before, behind []byte) uint64 {
+	h := blake3.New()
+	_, _ = h.Write(before)
+	_, _ = h.Write(behind)
+	var sum address
+	h.Sum(sum[:0])
+	return binary.BigEndian.Uint64(sum[:8])
 }

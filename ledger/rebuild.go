@@ -65,14 +65,7 @@ func (l *Ledger) Rebuild(ctx context.Context) error {
 
 // sortRows puts rows into the one order that tables are compared in.
 func sortRows(rows [][]driver.Value) {
-	slices.SortFunc(rows, func(a, b []driver.Value) int {
-		for i := range a {
-			if c := compareValues(a[i], b[i]); c != 0 {
-				return c
-			}
-		}
-		return 0
-	})
+	slices.SortFunc(rows, func(a, b []driver.Value) int { return slices.CompareFunc(a, b, compareValues) })
 }
 
 // compareValues orders values as the database does, null first.

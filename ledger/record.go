@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"database/sql/driver"
 	"slices"
@@ -26,11 +27,8 @@ type row struct {
 // newRow computes the addresses of a record of a type.
 func newRow(rec *canon.Object, entityType string) (row, error) {
 	id, err := publicRecordID(rec, entityType)
-	if err != nil {
-		return row{}, badText(err)
-	}
-	blob, err := canon.Sorted(rec)
-	if err != nil {
+	blob, blobErr := canon.Sorted(rec)
+	if err = cmp.Or(err, blobErr); err != nil {
 		return row{}, badText(err)
 	}
 	return row{rec: rec, id: id, blob: blob, content: blake3.Sum256(blob)}, nil
@@ -110,6 +108,7 @@ func packForm(rec *canon.Object) *canon.Object {
 // cache holds what was read from blobs and checked: contents, labels and the
 // views made of them. It is emptied when values are erased.
 type cache struct {
+	most    int // contentCacheMost, but in tests
 	content map[int32]*canon.Object
 	labels  map[int32]string
 	cases   map[int32]*canon.Object
@@ -123,6 +122,7 @@ type cache struct {
 
 func (c *cache) reset() {
 	*c = cache{
+		most:    cmp.Or(c.most, contentCacheMost),
 		content: map[int32]*canon.Object{}, labels: map[int32]string{}, cases: map[int32]*canon.Object{},
 		exact: map[int32][]exactValue{}, corpora: map[corpusKey]*corpus{},
 		runs: map[int32]*runRecord{}, unindexed: map[int32][]byte{},
@@ -178,7 +178,7 @@ func (r *reader) parseShelf(recs []int32) error {
 			unread = append(unread, i)
 		}
 	}
-	if len(c.content)+len(unread) > contentCacheMost {
+	if len(c.content)+len(unread) > c.most {
 		clear(c.content) // those that are needed are parsed again when they are
 	}
 	parsed := make([]*canon.Object, len(unread))
@@ -199,7 +199,7 @@ func (r *reader) parseShelf(recs []int32) error {
 
 // keep puts a record into the cache; a full one is emptied first.
 func (c *cache) keep(i int32, o *canon.Object) {
-	if len(c.content) >= contentCacheMost {
+	if len(c.content) >= c.most {
 		clear(c.content)
 	}
 	c.content[i] = o
@@ -221,13 +221,15 @@ func (r *reader) fetch(want []int32) error {
 	if len(unread) == 0 {
 		return nil
 	}
-	if len(c.content)+len(unread) > contentCacheMost {
+	if len(c.content)+len(unread) > c.most {
 		clear(c.content)
 		unread = missing() // those that were in it too
 	}
 	return r.contents(unread, func(i int32, data []byte) error {
 		o, err := r.s.parseContent(i, data)
-		c.content[i] = o
+		if err == nil { // else it would pass for erased the next time
+			c.content[i] = o
+		}
 		return err
 	})
 }

@@ -24,10 +24,10 @@ type verdict struct {
 	req                                     resolve.PairRequest // the call of a pair verdict
 }
 
-// body is the canonical body of the decision's event.
-func (v *verdict) body(run string, link bool, withheld string) ([]byte, error) {
+// body is the canonical body of the decision's event, and what two bodies of one
+// decision are compared by: see sameness.
+func (v *verdict) body(run string, link bool, withheld string) (body []byte, same uint64, err error) {
 	buf := make([]byte, 0, 768+len(v.pins))
-	var err error
 	put := func(key string, val any) {
 		if err != nil {
 			return
@@ -47,15 +47,18 @@ func (v *verdict) body(run string, link bool, withheld string) ([]byte, error) {
 	put("identity", v.identity)
 	put("link", link)
 	put("pins", v.pins)
+	from := len(buf)
 	put("pos", v.pos)
 	put("run", run)
+	to := len(buf)
 	put("score", canon.Float(v.score))
 	put("verb", v.verb)
 	put("withheld", textOrNil(withheld))
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	return append(buf, '}'), nil
+	buf = append(buf, '}')
+	return buf, samenessOf(buf[:from], buf[to:]), nil
 }
 
 // linkingIdentity reports whether an identity joins records.
@@ -109,13 +112,9 @@ func number(v any) (float64, bool) {
 	switch x := v.(type) {
 	case canon.Float:
 		return float64(x), true
-	case float64:
-		return x, true
 	case canon.Number:
 		return x.Float(), true
-	case int:
-		return float64(x), true
-	case int64:
+	case int: // a level of the statistical backend
 		return float64(x), true
 	}
 	return 0, false
@@ -144,14 +143,11 @@ type prepared struct {
 // records, which never change.
 func (v *verdict) prepare(s *state, run, withheld string) (p prepared, err error) {
 	p.link = linkingIdentity(v.identity) && withheld == ""
-	body, err := v.body(run, p.link, withheld)
+	body, same, err := v.body(run, p.link, withheld)
 	if err != nil {
 		return p, err
 	}
-	p.body = string(body)
-	if p.same, err = sameness(p.body); err != nil {
-		return p, err
-	}
+	p.body, p.same = string(body), same
 	p.subject = v.id + "@" + s.recordID(v.a) + "|" + s.recordID(v.b)
 	p.id = eventID(eventVersion, KindDecisionRecorded, p.subject, "", p.body)
 	return p, nil
@@ -221,11 +217,7 @@ func (u *unit) store(r *row, entityType string) (int32, error) {
 	}
 	body := make([]byte, 0, 128+len(entityType))
 	body = append(append(body, `{"content":"`...), r.content.hex()...)
-	body = append(body, `","entity_type":`...)
-	body, err := appendText(body, entityType)
-	if err != nil {
-		return -1, badText(err)
-	}
+	body = appendPlain(append(body, `","entity_type":`...), entityType)
 	if _, err := u.add(KindRecordStored, r.id, supersedes, append(body, '}'), storedBody{r.content, entityType}); err != nil {
 		return -1, err
 	}
@@ -234,12 +226,10 @@ func (u *unit) store(r *row, entityType string) (int32, error) {
 	c := &u.l.cache
 	delete(c.labels, i)
 	u.l.index.note(c, i, entityType, r.blob)
-	if len(c.content) < contentCacheMost {
-		kept, err := asStored(r.rec, r.blob)
-		if err != nil {
-			return -1, err
+	if len(c.content) < c.most {
+		if kept, err := asStored(r.rec, r.blob); err == nil {
+			c.content[i] = kept
 		}
-		c.content[i] = kept
 	}
 	c.exact[i] = exactValues(r.rec)
 	return i, nil
@@ -256,10 +246,7 @@ func (u *unit) recordRun(verb string, call, pins any, a, b runList) (string, err
 	ids := [2][]string{}
 	for i, list := range []runList{a, b} {
 		ids[i] = list.ids
-		entry, more, err := list.entry()
-		if err != nil {
-			return "", err
-		}
+		entry, more := list.entry()
 		entries[i], blobs = entry, append(blobs, more...)
 	}
 	body, err := appendJCS(nil, canon.Obj("verb", verb, "call", call, "pins", pins, "a", entries[0], "b", entries[1]))
@@ -293,9 +280,9 @@ type runList struct {
 	all  *canon.Object
 }
 
-func (l *runList) entry() (entry any, blobs []Blob, err error) {
+func (l *runList) entry() (entry any, blobs []Blob) {
 	if l.all != nil {
-		return l.all, nil, nil
+		return l.all, nil
 	}
 	list := make([]any, len(l.ids))
 	for i, id := range l.ids {
@@ -307,14 +294,11 @@ func (l *runList) entry() (entry any, blobs []Blob, err error) {
 		}
 	}
 	if len(list) <= listMost {
-		return list, blobs, nil
+		return list, blobs
 	}
-	data, err := appendJCS(nil, list)
-	if err != nil {
-		return nil, nil, err
-	}
+	data, _ := appendJCS(nil, list) // addresses alone, which have a canonical form
 	address := ContentAddress("lst", data)
-	return address, append(blobs, Blob{address, data}), nil
+	return address, append(blobs, Blob{address, data})
 }
 
 // everyRecord is the list of all records of a type in stored order, named by

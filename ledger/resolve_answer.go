@@ -76,22 +76,16 @@ func (v *arrival) answer(verdict, note string, candidates, evidence *canon.Objec
 		return nil, err
 	}
 	decisions := make([]any, len(made))
+	would := []string{}
 	for n, i := range made {
 		rec, err := v.u.receiptOf(r, i)
+		if err == nil && n == 0 && (verdict == "review" || verdict == "ambiguous") {
+			would, err = r.wouldResolve(rec)
+		}
 		if err != nil {
 			return nil, err
 		}
 		decisions[n] = r.view(rec)
-	}
-	would := []string{}
-	if (verdict == "review" || verdict == "ambiguous") && len(made) > 0 {
-		rec, err := v.u.receiptOf(r, made[0])
-		if err != nil {
-			return nil, err
-		}
-		if would, err = r.wouldResolve(rec); err != nil {
-			return nil, err
-		}
 	}
 	if v.conflicts == nil {
 		v.conflicts = []string{}
@@ -132,8 +126,5 @@ func (u *unit) receiptOf(r *reader, i int32) (*receipt, error) {
 		return r.receipt(i)
 	}
 	body, err := u.events[seq-u.events[0].seq].Body()
-	if err != nil {
-		return nil, err
-	}
-	return &receipt{i: i, body: body}, nil
+	return &receipt{i: i, body: body}, err
 }

@@ -170,23 +170,32 @@ func (v *verification) events() error {
 
 // read reads the log piece by piece, with the lists that runs name.
 func (v *verification) read(last int64, put func(*logPiece) error) error {
-	lists := func(address string, seq int64) ([]string, error) { return v.l.idList(v.ctx, v.db, address, seq) }
 	for after := int64(0); after < last; after += verifyChunk {
-		events, err := readEvents(v.ctx, v.db, after, verifyChunk)
+		p, err := v.piece(after)
+		if err == nil {
+			err = put(p)
+		}
 		if err != nil {
-			return err
-		}
-		p := &logPiece{events: events, looked: make([]look, len(events))}
-		for i := range events {
-			if e := &events[i]; e.kind == KindRunRecorded {
-				p.looked[i].body, p.looked[i].err = parseBody(e, lists)
-			}
-		}
-		if err := put(p); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// piece reads the piece of the log behind a place.
+func (v *verification) piece(after int64) (*logPiece, error) {
+	lists := func(address string, seq int64) ([]string, error) { return v.l.idList(v.ctx, v.db, address, seq) }
+	events, err := readEvents(v.ctx, v.db, after, verifyChunk)
+	if err != nil {
+		return nil, err
+	}
+	p := &logPiece{events: events, looked: make([]look, len(events))}
+	for i := range events {
+		if e := &events[i]; e.kind == KindRunRecorded {
+			p.looked[i].body, p.looked[i].err = parseBody(e, lists)
+		}
+	}
+	return p, nil
 }
 
 // findSuperseded reads which events others supersede: the places of those alone

@@ -86,10 +86,11 @@ func (v *verification) contents(put func([]content) error) error {
 	const columns = `SELECT seq, address, bytes FROM blobs `
 	for from := int64(1); from <= v.report.Events; from += blobChunk {
 		list = nil
-		if err := v.db.Query(v.ctx, columns+`WHERE seq >= ? AND seq < ?`, []any{from, min(from+blobChunk, v.report.Events+1)}, take); err != nil {
-			return err
+		err := v.db.Query(v.ctx, columns+`WHERE seq >= ? AND seq < ?`, []any{from, min(from+blobChunk, v.report.Events+1)}, take)
+		if err == nil {
+			err = put(list)
 		}
-		if err := put(list); err != nil {
+		if err != nil {
 			return err
 		}
 	}
