@@ -187,21 +187,21 @@ func (g *auditGroup) hindered(err error) error {
 // records it met are a prefix of those the next one met.
 func (a *auditor) plan(r *reader, g *auditGroup) error {
 	if g.run < 0 {
-		g.err = fault.New(fault.NotFound, "no stored run to replay against")
+		g.err = r.s.noRun(g.decs[0])
 		return nil
 	}
 	rr, err := r.run(g.run)
 	if err != nil {
 		return g.hindered(err)
 	}
-	switch r.s.words.get(r.s.decs[g.decs[0]].verb) {
-	case verbCompare:
+	switch {
+	case r.s.paired(g.decs[0]):
 		return a.planPairs(r, g, rr)
-	case "resolve":
+	case r.s.ofResolve(g.run):
 		return g.hindered(a.planResolve(r, g, rr))
 	}
 	p := &replayPlan{}
-	if err := r.planBatch(p, rr, nil); err != nil {
+	if err := r.planBatch(p, rr); err != nil {
 		return g.hindered(err)
 	}
 	g.batch, g.erased = p.batch, p.erased

@@ -126,10 +126,12 @@ func (g *auditGroup) outcomeOf(rec *receipt, recordB string) (*remade, error) {
 	var e *resolve.Edge
 	if g.byID != nil {
 		e = g.byID[recordB]
-	} else if pos, ok := rec.body.Value("pos").([]any); ok && len(pos) == 2 {
-		i, _ := number(pos[0])
-		j, _ := number(pos[1])
-		e = g.byPos[[2]int{int(i), int(j)}]
+	} else {
+		at, err := rec.place()
+		if err != nil {
+			return nil, err
+		}
+		e = g.byPos[at]
 	}
 	if e == nil {
 		return &remade{outcome: outcome{identity: "unsurfaced", action: "no_op", factors: canon.NewObject()}}, nil

@@ -85,21 +85,25 @@ type loadedEvent struct {
 	body any
 }
 
+// verbKey begins what stands behind everything else in the body of a run.
+const verbKey = `"verb":"`
+
 func (f *loader) runs() error { return f.runRows("") }
 
 func (f *loader) runRows(where string, args ...any) error {
 	// The verb is the last key of a canonical body, so the body need not be parsed.
-	return f.db.Query(f.ctx, `SELECT seq, subject, right(body, 24) FROM events WHERE kind = 'run.recorded'`+where+` ORDER BY seq`, args, func(v []driver.Value) error {
+	return f.db.Query(f.ctx, `SELECT seq, subject, right(body, 64) FROM events WHERE kind = 'run.recorded'`+where+` ORDER BY seq`, args, func(v []driver.Value) error {
 		seq, _ := v[0].(int64)
 		subject, _ := v[1].(string)
 		tail, _ := v[2].(string)
 		id, ok := parseAddress(subject, runPrefix)
-		_, verb, ok2 := strings.Cut(tail, `"verb":"`)
-		if !ok || !ok2 {
+		at := strings.LastIndex(tail, verbKey)
+		if !ok || at < 0 {
 			return altered("event %d: it is no run", seq)
 		}
+		verb := strings.TrimSuffix(tail[at+len(verbKey):], `"}`)
 		f.s.runIdx[id] = int32(len(f.s.runs)) //nolint:gosec // bounded by the number of events
-		f.s.runs = append(f.s.runs, run{id: id, seq: seq, verb: f.s.words.put(strings.TrimSuffix(verb, `"}`))})
+		f.s.runs = append(f.s.runs, run{id: id, seq: seq, verb: f.s.words.put(verb)})
 		return nil
 	})
 }

@@ -65,7 +65,7 @@ func (r *reader) planReplay(i int32) (*replayPlan, error) {
 	}
 	d := &r.s.decs[i]
 	if d.run < 0 {
-		return nil, fault.New(fault.NotFound, "decision %s has no stored run to replay against", canon.Repr(r.s.publicID(i)))
+		return nil, r.s.noRun(i)
 	}
 	rr, err := r.run(d.run)
 	if err != nil {
@@ -76,11 +76,10 @@ func (r *reader) planReplay(i int32) (*replayPlan, error) {
 	if err := r.addOperator(p.extra, i); err != nil {
 		return nil, err
 	}
-	pos, batch := rec.body.Value("pos").([]any)
 	switch {
-	case !batch:
+	case r.s.paired(i):
 		err = r.planPair(p, rr, d)
-	case r.s.words.get(d.verb) == "resolve":
+	case r.s.ofResolve(d.run):
 		err = r.planResolve(p, rr)
 	default:
 		for _, x := range []int32{d.a, d.b} {
@@ -88,9 +87,33 @@ func (r *reader) planReplay(i int32) (*replayPlan, error) {
 				return nil, err
 			}
 		}
-		err = r.planBatch(p, rr, pos)
+		if p.pos, err = rec.place(); err == nil {
+			err = r.planBatch(p, rr)
+		}
 	}
 	return p, err
+}
+
+func (s *state) noRun(i int32) error {
+	return fault.New(fault.NotFound, "decision %s has no stored run to replay against", canon.Repr(s.publicID(i)))
+}
+
+// ofResolve reports whether a run is that of a newcomer.
+func (s *state) ofResolve(run int32) bool { return s.words.get(s.runs[run].verb) == "resolve" }
+
+// place is where the two records of a batch's decision stand in its lists.
+func (rec *receipt) place() (at [2]int, err error) {
+	pos, _ := rec.body.Value("pos").([]any)
+	for n := range at {
+		f := -1.0
+		if len(pos) == len(at) {
+			f, _ = number(pos[n])
+		}
+		if at[n] = int(f); f < 0 || f != float64(at[n]) {
+			return at, altered("decision %s does not say where its records stood in their lists", clip(rec.text("decision_id")))
+		}
+	}
+	return at, nil
 }
 
 // erasedRows says why a batch that lost rows does not give its decisions again:
@@ -178,7 +201,7 @@ func (r *reader) metBy(rr *runRecord) ([]int32, error) {
 	count, _ := number(every.Value("count"))
 	typ := r.s.words.put(name)
 	n := int(count)
-	if n > len(r.s.byType[typ]) || r.s.digestOf(typ, n) != every.Value("digest") {
+	if count < 0 || count > float64(len(r.s.byType[typ])) || r.s.digestOf(typ, n) != every.Value("digest") {
 		return nil, altered("the records that the run of event %d met are not the stored ones", rr.seq)
 	}
 	return r.s.byType[typ][:n], nil
@@ -224,7 +247,7 @@ func (r *reader) recordsOf(entries []any) ([]*canon.Object, []int32, error) {
 }
 
 // planBatch rebuilds both lists of a comparison.
-func (r *reader) planBatch(p *replayPlan, rr *runRecord, pos []any) error {
+func (r *reader) planBatch(p *replayPlan, rr *runRecord) error {
 	req := resolve.Request{
 		Entity: rr.text("entity"), Backend: rr.text("backend"), IDField: rr.text("id_field"), Block: rr.text("block"),
 		PackVersion: rr.text("pack_version"), Engine: rr.text("engine"), OpenScratch: OpenScratch,
@@ -248,11 +271,6 @@ func (r *reader) planBatch(p *replayPlan, rr *runRecord, pos []any) error {
 			o, _ := x.(*canon.Object)
 			req.Comparators = append(req.Comparators, o)
 		}
-	}
-	if len(pos) == 2 {
-		i, _ := number(pos[0])
-		j, _ := number(pos[1])
-		p.pos = [2]int{int(i), int(j)}
 	}
 	if req.A, err = r.side(p, rr, "a"); err != nil {
 		return err
