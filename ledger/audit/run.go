@@ -14,6 +14,7 @@ import (
 	"github.com/zeebo/blake3"
 
 	"github.com/arche-ledger/arche/internal/canon"
+	"github.com/arche-ledger/arche/internal/disk"
 	"github.com/arche-ledger/arche/internal/fault"
 	"github.com/arche-ledger/arche/ledger"
 	"github.com/arche-ledger/arche/ledger/export"
@@ -34,6 +35,7 @@ type Options struct {
 	Dir     string    // folder for lines and report, "" = none; it must exist
 	Program string    // who audits, for the report
 	Lines   io.Writer // also write the lines here; nil = no
+	Disk    disk.Disk // where files are written; the zero value is the system's
 }
 
 // Run makes the decisions again. In a folder that holds the lines of the same
@@ -52,18 +54,22 @@ func Run(ctx context.Context, l *ledger.Ledger, o Options) (*Summary, error) {
 			return nil, err
 		}
 		defer w.file.Close()
-		o.Until, o.After = w.until, max(o.After, w.after)
+		o.Until = w.until
 	}
-	inner := o.AuditOptions
-	already := w.summary.Total
+	inner, already := o.AuditOptions, w.summary.Total
+	inner.After = max(o.After, w.after)
 	if p := o.Progress; p != nil {
 		inner.Progress = func(done, total int64) {
 			w.summary.Population = max(w.summary.Population, already+total)
 			p(already+done, already+total)
 		}
 	}
-	if _, err := l.Audit(ctx, inner, w.take); err != nil {
-		return nil, errors.Join(err, w.flush())
+	// Of a sample, which is of the smallest addresses, the smallest of the rest are left.
+	if inner.Sample = o.Sample - int(already); o.Sample == 0 || inner.Sample > 0 {
+		inner.Sample = max(inner.Sample, 0)
+		if _, err := l.Audit(ctx, inner, w.take); err != nil {
+			return nil, errors.Join(err, w.flush())
+		}
 	}
 	if err := w.flush(); err != nil {
 		return nil, err
@@ -87,7 +93,7 @@ func population(ctx context.Context, l *ledger.Ledger, o Options) (int64, error)
 // writer writes lines and counts them.
 type writer struct {
 	summary *Summary
-	file    *os.File
+	file    *disk.File
 	out     *bufio.Writer
 	also    io.Writer
 	until   int64 // last event that the audit in the folder looks at
@@ -102,21 +108,14 @@ func (w *writer) take(f *ledger.Audited) error {
 	o := line(f)
 	w.summary.add(o)
 	text, err := canon.Compact(o)
-	if err != nil {
+	text = append(text, '\n')
+	if err == nil && w.also != nil {
+		_, err = w.also.Write(text)
+	}
+	if err != nil || w.out == nil {
 		return err
 	}
-	text = append(text, '\n')
-	if w.also != nil {
-		if _, err := w.also.Write(text); err != nil {
-			return err
-		}
-	}
-	if w.out == nil {
-		return nil
-	}
-	if _, err := w.out.Write(text); err != nil {
-		return fileFault(err)
-	}
+	_, _ = w.out.Write(text) // a writer keeps its first error, which flush tells
 	if w.pending++; w.pending >= flushEvery {
 		return w.flush()
 	}
@@ -139,37 +138,34 @@ func header(o Options, until int64) *canon.Object {
 }
 
 func (w *writer) open(o Options) error {
-	f, err := os.OpenFile(filepath.Join(o.Dir, ResultsName), os.O_RDWR|os.O_CREATE, 0o600)
+	path := filepath.Join(o.Dir, ResultsName)
+	f, err := o.Disk.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return fileFault(err)
 	}
 	w.file, w.until = f, o.Until
 	end, err := w.resume(f, o)
 	if err == nil {
-		err = f.Truncate(end)
+		err = o.Disk.Truncate(path, end)
 	}
 	if err == nil {
 		_, err = f.Seek(end, io.SeekStart)
 	}
+	w.out = bufio.NewWriterSize(f, 1<<16)
+	if err == nil && end == 0 {
+		var first []byte
+		first, err = canon.Compact(header(o, o.Until))
+		_, _ = w.out.Write(append(first, '\n'))
+	}
 	if err != nil {
 		return errors.Join(fileFault(err), f.Close())
-	}
-	w.out = bufio.NewWriterSize(f, 1<<16)
-	if end == 0 {
-		first, err := canon.Compact(header(o, o.Until))
-		if err != nil {
-			return err
-		}
-		if _, err := w.out.Write(append(first, '\n')); err != nil {
-			return fileFault(err)
-		}
 	}
 	return nil
 }
 
 // resume reads what an earlier run wrote and returns the end of its last whole
 // line. An audit of today's packs starts anew: its findings depend on all.
-func (w *writer) resume(f *os.File, o Options) (end int64, err error) {
+func (w *writer) resume(f io.Reader, o Options) (end int64, err error) {
 	in := bufio.NewReaderSize(f, 1<<20)
 	for first := true; ; first = false {
 		text, err := in.ReadBytes('\n')
@@ -201,12 +197,9 @@ func sameAudit(row *canon.Object, o Options) (until int64, err error) {
 	if n, ok := row.Value("until").(canon.Number); ok {
 		until = int64(n.Float())
 	}
-	want, err := canon.Compact(header(o, until))
-	if err != nil {
-		return 0, err
-	}
-	got, err := canon.Compact(row)
-	if err != nil || !bytes.Equal(got, want) {
+	want, err1 := canon.Compact(header(o, until))
+	got, err2 := canon.Compact(row)
+	if err1 != nil || err2 != nil || !bytes.Equal(got, want) {
 		return 0, fault.New(fault.Invalid, "%s holds another audit", ResultsName).WithHint("name an empty folder, or the options that it was begun with")
 	}
 	return until, nil
@@ -214,26 +207,22 @@ func sameAudit(row *canon.Object, o Options) (until int64, err error) {
 
 // finish writes the summary and the report.
 func (w *writer) finish(o Options, link string) error {
-	if err := w.file.Sync(); err != nil {
-		return fileFault(err)
-	}
 	sum, err := canon.Indent(w.summary.Answer())
-	if err != nil {
-		return err
+	if err == nil {
+		err = w.file.Sync()
 	}
-	if err := replace(filepath.Join(o.Dir, SummaryName), func(out io.Writer) error {
-		_, err := out.Write(append(sum, '\n'))
-		return err
-	}); err != nil {
-		return err
+	if err == nil {
+		err = export.ReplaceOn(o.Disk, filepath.Join(o.Dir, SummaryName), func(out io.Writer) error {
+			_, err := out.Write(append(sum, '\n'))
+			return err
+		})
 	}
-	return replace(filepath.Join(o.Dir, ReportName), func(out io.Writer) error {
-		return export.WriteHTML(out, w.summary.page(o, link))
-	})
-}
-
-func replace(path string, write func(io.Writer) error) error {
-	return fileFault(export.ReplaceFile(path, write))
+	if err == nil {
+		err = export.ReplaceOn(o.Disk, filepath.Join(o.Dir, ReportName), func(out io.Writer) error {
+			return export.WriteHTML(out, w.summary.page(o, link))
+		})
+	}
+	return fileFault(err)
 }
 
 // Digest is the hash of an audit's lines, for the event that records it.
@@ -252,11 +241,7 @@ func Digest(dir string) (string, error) {
 
 // fileFault words errors of the file system without the full path.
 func fileFault(err error) error {
-	var p *fs.PathError
-	switch {
-	case err == nil || fault.As(err) != nil:
-		return err
-	case errors.As(err, &p):
+	if p, ok := errors.AsType[*fs.PathError](err); ok && fault.As(err) == nil {
 		return fault.Wrap(err, fault.Invalid, "%s: %v", filepath.Base(p.Path), p.Err)
 	}
 	return err
