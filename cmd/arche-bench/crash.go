@@ -27,6 +27,9 @@ type crashCount struct {
 	reopen           int   // openings that failed
 }
 
+// broken is how many promises were.
+func (c *crashCount) broken() int { return c.lost + c.torn + c.part + c.reopen }
+
 // newSeed is the seed given, or one drawn; it is printed either way.
 func newSeed(given uint64, out io.Writer) uint64 {
 	if given == 0 {
@@ -53,7 +56,7 @@ func runCrash(args []string, stdout io.Writer) error {
 		if err != nil {
 			return err
 		}
-		bad += c.lost + c.torn + c.part + c.reopen
+		bad += c.broken()
 		fmt.Fprintf(stdout, "| %s | %d | %d | %d | %d | %d | %d | %d | %d |\n", work, c.kills, c.before, c.acked, c.tails, c.lost, c.torn, c.part, c.reopen)
 	}
 	if bad > 0 {

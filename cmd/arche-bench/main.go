@@ -24,6 +24,7 @@ var commands = []command{
 	{"ledger", "fill a ledger and time every verb on it", runLedger},
 	{"quality", "grade every scorer on public labelled sets", runQuality},
 	{"crash", "kill writers at random moments and check what is there", runCrash},
+	{"powercut", "record what a writer puts on the disk and open what power cuts would leave of it", runPowercut},
 	{"fault", "fail every operation of the store in turn", runFault},
 	{"soak", "make mixed calls for a while and watch memory and files", runSoak},
 	{"contend", "let several processes share one file", runContend},
@@ -58,7 +59,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	fmt.Fprintln(stderr, "usage: arche-bench COMMAND [flags]; arche-bench COMMAND -h lists the flags")
 	fmt.Fprintln(stderr, "any command: --profile PREFIX first writes PREFIX.cpu and PREFIX.heap for go tool pprof")
 	for _, c := range commands {
-		fmt.Fprintf(stderr, "  %-8s %s\n", c.name, c.what)
+		fmt.Fprintf(stderr, "  %-9s %s\n", c.name, c.what)
 	}
 	return 2
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"runtime"
 	"strconv"
 	"strings"
@@ -27,6 +28,7 @@ type DB struct {
 	fault     func(op string) error
 	inTx      bool
 	fatal     bool
+	named     os.FileInfo // the write-ahead log whose name is durable, as it was last
 }
 
 // openDB opens the file, or an in-memory database when path is "".
@@ -295,6 +297,7 @@ func (d *DB) Checkpoint(ctx context.Context) error {
 	if err := d.seam("checkpoint"); err != nil {
 		return d.note(err)
 	}
+	d.named = nil // the next commit makes a new log
 	return d.Exec(ctx, "CHECKPOINT")
 }
 

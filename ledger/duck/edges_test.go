@@ -438,21 +438,6 @@ func TestLeftoversInTheWay(t *testing.T) {
 	if n := count(t, other, "t"); n != 1 {
 		t.Errorf("%d rows", n)
 	}
-	unfinished := filepath.Join(t.TempDir(), "u.duckdb")
-	for name, text := range map[string]string{unfinished: "", unfinished + ".lock": "1 2026-12-01T00:00:00Z arche\n"} {
-		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	stuck := newStore(t, unfinished, duck.Options{Fault: func(op string) error {
-		if op == "file.remove" {
-			return errors.New("Input/output error")
-		}
-		return nil
-	}})
-	if err := stuck.Use(t.Context(), func(*duck.DB) error { return nil }); err == nil || !strings.Contains(err.Error(), "unfinished") {
-		t.Errorf("%v", err)
-	}
 }
 
 // TestNeverBothWrite: two stores on one file, 200 rounds: while one is in its

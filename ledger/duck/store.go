@@ -112,7 +112,7 @@ func checkPath(path string) error {
 	switch {
 	case err == nil && f.IsDir():
 		return fault.New(fault.Invalid, "the ledger path is a folder").WithHint("name a file in it, for example ledger.duckdb")
-	case err == nil && f.Size() == 0 && !interrupted(path):
+	case err == nil && f.Size() == 0:
 		return fault.Wrap(ErrForeign, fault.Invalid, "the ledger file is empty, which is no DuckDB database").
 			WithHint("remove it; arche makes the file itself")
 	}
@@ -211,11 +211,13 @@ func (s *Store) openFile(ctx context.Context) error {
 	if err := finishInstall(s.disk(), s.path); err != nil {
 		return err
 	}
-	if err := clearUnfinished(s.disk(), s.path); err != nil {
-		return err
-	}
 	s.fresh = !there(s.path)
 	defer private()()
+	if s.fresh {
+		if err := s.make(ctx); err != nil {
+			return err
+		}
+	}
 	deadline := time.Now().Add(s.opts.Wait)
 	for {
 		db, err := openDB(s.path, s.opts)
@@ -267,6 +269,9 @@ func (s *Store) Remember(log string, seq int64, link string) error {
 	s.known = true
 	if s.head == nil {
 		return nil
+	}
+	if err := s.nameLog(); err != nil {
+		return err
 	}
 	return s.head.Write(s.last)
 }

@@ -31,7 +31,7 @@ func (o Options) disk() disk.Disk { return disk.Disk{Fault: o.Fault} }
 type Result struct {
 	Opened     bool   `json:"opened"`     // the file opened as it was
 	CutAt      int64  `json:"cut_at"`     // byte at which the write-ahead log was cut, -1 when it was not
-	Cuts       int    `json:"cuts"`       // how often it had to be cut
+	Cuts       int    `json:"cuts"`       // cuts that were tried
 	Events     int64  `json:"events"`     // events of the recovered log
 	HeadSeq    int64  `json:"head_seq"`   // event that was last acknowledged, 0 unknown
 	Lost       int64  `json:"lost"`       // acknowledged events that are gone
@@ -43,8 +43,6 @@ type Result struct {
 
 	link string // of the last recovered event
 }
-
-const mostCuts = 64
 
 // Repair examines a ledger file. It works on a copy beside the file; only
 // AcceptLoss puts that copy in place, and then the originals are kept.
@@ -79,7 +77,7 @@ func repair(ctx context.Context, path string, o Options) (*Result, error) {
 		return nil, err
 	}
 	res := &Result{CutAt: -1}
-	if err := openCopy(ctx, d, copyPath, res); err != nil {
+	if err := openCopy(ctx, d, copyPath, path, res); err != nil {
 		return res, err
 	}
 	if err := examine(ctx, d, copyPath, path, res); err != nil {
@@ -91,40 +89,112 @@ func repair(ctx context.Context, path string, o Options) (*Result, error) {
 	return res, install(ctx, d, path, copyPath, o.Now(), res)
 }
 
-// openCopy opens the copy, cutting its write-ahead log where replay fails until
-// it opens. Each cut keeps less, so it ends.
-func openCopy(ctx context.Context, d disk.Disk, path string, res *Result) error {
+// openCopy opens the copy. Where its write-ahead log can't be replayed, it is cut
+// to the longest beginning that can.
+func openCopy(ctx context.Context, d disk.Disk, path, original string, res *Result) error {
+	err := tryOpen(ctx, path, true)
+	if err == nil || !errors.Is(err, duck.ErrDamagedLog) {
+		res.Opened = err == nil
+		return err
+	}
+	info, serr := os.Stat(duck.LogPath(path))
+	if serr != nil {
+		return err
+	}
+	c := &cutter{ctx: ctx, d: d, path: path, original: original, res: res}
+	at, err := c.search(info.Size(), err)
+	if err != nil {
+		return err
+	}
+	return c.try(at, true)
+}
+
+// cutter looks for the place to cut a copy of a write-ahead log.
+type cutter struct {
+	ctx            context.Context
+	d              disk.Disk
+	path, original string
+	res            *Result
+}
+
+// search finds where to cut a log that can't be replayed. The byte at which
+// replay stopped is it, unless it lies behind the beginning of the damaged entry:
+// then search goes back in growing steps until the rest opens, and forward again
+// to the longest that does.
+func (c *cutter) search(size int64, damaged error) (int64, error) {
+	bad, step := size, int64(1)
+	at, named := stopped(damaged, bad)
 	for {
-		err := tryOpen(ctx, path)
+		if !named {
+			at, step = max(0, bad-step), 2*step
+		}
+		err := c.try(at, false)
 		if err == nil {
-			res.Opened = res.Cuts == 0
-			return nil
+			break
 		}
-		if !errors.Is(err, duck.ErrDamagedLog) || res.Cuts >= mostCuts {
-			return err
+		if !errors.Is(err, duck.ErrDamagedLog) || at == 0 {
+			return 0, err
 		}
-		info, serr := os.Stat(duck.LogPath(path))
-		if serr != nil {
-			return err
+		bad = at
+		at, named = stopped(err, bad)
+	}
+	if named {
+		return at, nil
+	}
+	for good := at; ; {
+		if bad-good <= 1 {
+			return good, nil
 		}
-		at, named := duck.DamagedAt(err)
-		if !named || at >= info.Size() {
-			at = info.Size() / 2 // nothing says where: keep what half of it holds
+		middle := good + (bad-good)/2
+		switch err := c.try(middle, false); {
+		case err == nil:
+			good = middle
+		case errors.Is(err, duck.ErrDamagedLog):
+			bad = middle
+		default:
+			return 0, err
 		}
-		if err := d.Truncate(duck.LogPath(path), at); err != nil {
-			return fmt.Errorf("cut log: %w", err)
-		}
-		res.CutAt = at
-		res.Cuts++
 	}
 }
 
-func tryOpen(ctx context.Context, path string) error {
+// stopped is the byte at which replay of a log of some size stopped; named is
+// false when it tells nothing that is not known.
+func stopped(err error, size int64) (at int64, named bool) {
+	at, named = duck.DamagedAt(err)
+	return at, named && at < size
+}
+
+// try opens the copy with the log's first bytes alone. Unless it is the last
+// try, the file stays as it was.
+func (c *cutter) try(at int64, last bool) error {
+	log := duck.LogPath(c.path)
+	if err := c.d.Remove(log); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("cut log: %w", err)
+	}
+	if _, err := c.d.Copy(duck.LogPath(c.original), log); err != nil {
+		return fmt.Errorf("cut log: %w", err)
+	}
+	if err := c.d.Truncate(log, at); err != nil {
+		return fmt.Errorf("cut log: %w", err)
+	}
+	c.res.CutAt = at
+	c.res.Cuts++
+	return tryOpen(c.ctx, c.path, last)
+}
+
+// tryOpen opens a file and closes it again; settled, it has no write-ahead log
+// then.
+func tryOpen(ctx context.Context, path string, settled bool) error {
 	s, err := duck.OpenStore(path, duck.Options{Wait: time.Second, Threads: 1})
 	if err != nil {
 		return err
 	}
-	err = s.Use(ctx, func(db *duck.DB) error { return db.Checkpoint(ctx) })
+	err = s.Use(ctx, func(db *duck.DB) error {
+		if !settled {
+			return nil
+		}
+		return db.Checkpoint(ctx)
+	})
 	return errors.Join(err, s.Close())
 }
 
@@ -201,8 +271,12 @@ func install(ctx context.Context, d disk.Disk, path, copyPath string, now time.T
 	if err := d.Sync(filepath.Dir(path)); err != nil { // the quarantine's own name
 		return fmt.Errorf("make quarantine: %w", err)
 	}
-	if err := tryOpen(ctx, copyPath); err != nil { // no log may be left beside it
+	if err := tryOpen(ctx, copyPath, true); err != nil {
 		return err
+	}
+	// A log of which nothing could be replayed outlives the checkpoint.
+	if err := d.Remove(duck.LogPath(copyPath)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("repair: %w", err)
 	}
 	if err := duck.WriteHead(d, duck.HeadPath(copyPath), duck.Head{Log: "main", Seq: res.Events, Link: res.link}); err != nil {
 		return err
