@@ -49,6 +49,8 @@ type Base struct {
 
 	writeMu sync.Mutex // one writer in this process; other processes wait at the lock file
 
+	patience time.Duration // the longest wait for the project's lock; tests shorten it
+
 	// step is told what a write has just done; tests make it fail there.
 	step func(string) error
 	disk disk.Disk // tests make its changes fail
@@ -64,7 +66,7 @@ func Open(opts Options) (*Base, error) {
 	if real, err := filepath.EvalSymlinks(root); err == nil {
 		root = real
 	}
-	b := &Base{root: root, opts: opts, log: opts.Logger, now: opts.Clock}
+	b := &Base{root: root, opts: opts, log: opts.Logger, now: opts.Clock, patience: writeWait}
 	if b.log == nil {
 		b.log = slog.New(slog.DiscardHandler)
 	}
@@ -198,7 +200,7 @@ func (f *folder) readSmall(name string, limit int64) ([]byte, stamp, error) {
 // The caller holds lookMu.
 func (b *Base) look(ctx context.Context) (*view, error) {
 	s := &b.state
-	f, err := openFolder(filepath.Join(b.root, baseDir))
+	f, err := openFolder(filepath.Join(b.root, baseDir), b.ask)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, ioFault(err, "scanning documents", "")
 	}
@@ -262,7 +264,7 @@ func (b *Base) lookAtManifest(f *folder) {
 func (b *Base) lookAtDocuments(ctx context.Context) (err error, partial bool) { //nolint:revive // the error is kept, not returned on
 	s := &b.state
 	if s.local == nil {
-		s.local = &mount{id: localSource, dir: filepath.Join(b.root, baseDir), prefix: basePrefix}
+		s.local = &mount{id: localSource, dir: filepath.Join(b.root, baseDir), prefix: basePrefix, ask: b.ask}
 	}
 	var declared []source
 	if s.settingsVal != nil {

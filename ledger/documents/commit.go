@@ -80,12 +80,8 @@ func (b *Base) commit(ctx context.Context, s *store, p *plan) error {
 			e.after, e.temp = addressOf(e.data), tempName(e.file)
 		}
 	}
-	intent, err := p.encode(ledger.ActorOf(ctx))
-	if err != nil {
-		return err
-	}
 	intentPath := stateDir + "/" + intentFile
-	if err := s.writeFile(intentPath, intent, 0o600, b.step); err != nil {
+	if err := s.writeFile(intentPath, p.encode(ledger.ActorOf(ctx)), 0o600, b.step); err != nil {
 		return p.stopped(s, 0, ioFault(err, "writing", basePrefix+intentPath), err)
 	}
 	if err := b.step("intent"); err != nil {

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"go.yaml.in/yaml/v3"
+
 	"github.com/arche-ledger/arche/internal/canon"
 	"github.com/arche-ledger/arche/internal/fault"
 )
@@ -65,7 +67,7 @@ func (r *CreateRequest) compile() (m made, directory, filename string, err error
 	if r.Content != "" {
 		body = stripHead(r.Content)
 	}
-	text, err := compose(m.head, "", false, body)
+	text, err := compose(m.head, &yaml.Node{}, false, body)
 	if err != nil {
 		return m, "", "", invalid("invalid title: it cannot be written as metadata")
 	}
@@ -152,7 +154,7 @@ const nearbyLimit = 5
 
 // nearby is the first other documents of a known type in the same folder.
 func (b *Base) nearby(rel string) []string {
-	top, err := openFolder(filepath.Join(b.root, baseDir))
+	top, err := openFolder(filepath.Join(b.root, baseDir), b.ask)
 	if err != nil {
 		return nil
 	}

@@ -70,6 +70,9 @@ type addFinding func(code, path, hint, format string, args ...any)
 // diagnose looks at one document.
 func (d *document) diagnose(add addFinding) {
 	path := valid(d.path)
+	if path != d.path {
+		add("unnamed", path, "give it a name in UTF-8", "its name is no text: it has no history and tools cannot change it")
+	}
 	switch {
 	case d.unread && d.stamp.size > maxDocument:
 		add("too_large", path, "split it", "it is larger than %d MiB and is not read", maxDocument>>20)

@@ -19,11 +19,18 @@ import (
 // of documents makes: afterwards the old or the new state is there, no document
 // in part, the ledger agrees with the disk, and the next write works.
 func TestFailedWritesLeaveTheOldOrTheNew(t *testing.T) {
-	for _, name := range slices.Sorted(maps.Keys(everyWrite)) {
-		write := everyWrite[name]
+	t.Parallel()
+	calls := maps.Clone(everyWrite)
+	calls["init"] = initialise
+	for _, name := range slices.Sorted(maps.Keys(calls)) {
+		write, files := calls[name], linkedFiles
+		if name == "init" {
+			files = unsetFiles
+		}
 		t.Run(name, func(t *testing.T) {
 			ctx := ledger.WithActor(t.Context(), "mcp:law")
-			clean := &world{t: t, root: project(t, linkedFiles()), log: memory(t)}
+			logs := &logs{t: t}
+			clean := &world{t: t, root: project(t, files()), log: logs.next()}
 			clean.reopen()
 			clean.check(ctx)
 			old := foldDisk(t, clean.root)
@@ -33,7 +40,7 @@ func TestFailedWritesLeaveTheOldOrTheNew(t *testing.T) {
 			done := foldDisk(t, clean.root)
 			olds, news := 0, 0
 			hits := arctest.Sweep(t, 1, arctest.OfFiles, func(f *arctest.Fault) {
-				w := &world{t: t, root: project(t, linkedFiles()), log: memory(t)}
+				w := &world{t: t, root: project(t, files()), log: logs.next()}
 				w.reopen()
 				w.check(ctx)
 				documents.SetFault(w.base, f.Ask)

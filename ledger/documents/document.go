@@ -1,9 +1,11 @@
 package documents
 
 import (
+	"cmp"
 	"encoding/hex"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 	"unsafe"
 
@@ -46,9 +48,15 @@ type document struct {
 
 	bodyAt int // where the body starts
 
-	once  sync.Once
-	ready prepared
+	preparing sync.Mutex
+	ready     atomic.Pointer[prepared] // nil before the first search, and while the file cannot be read
 }
+
+// unsearched stands for what is not known of a document.
+var unsearched prepared
+
+// searched is what a search knows of the document besides its row.
+func (d *document) searched() *prepared { return cmp.Or(d.ready.Load(), &unsearched) }
 
 // named is a document known by its name only.
 func named(m *mount, rel string) *document {

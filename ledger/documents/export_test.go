@@ -6,6 +6,9 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
+	"testing"
+	"time"
 )
 
 // ErrKilled stands for a process that dies: nothing is tidied up after it.
@@ -14,8 +17,24 @@ var ErrKilled = errKilled
 // SetStep makes f be told of every step of a write, and fail there.
 func SetStep(b *Base, f func(step string) error) { b.step = f }
 
-// SetFault makes f be asked before every change of a file, and fail it there.
-func SetFault(b *Base, f func(op string) error) { b.disk.Fault = f }
+// SetFault makes f be asked before every change of a file ("file." and what is
+// done) and every reading ("look.", what is done, and to which name), and fail it
+// there. f is asked by one at a time.
+func SetFault(b *Base, f func(op string) error) {
+	if f == nil {
+		b.disk.Fault = nil
+		return
+	}
+	var mu sync.Mutex
+	b.disk.Fault = func(op string) error {
+		mu.Lock()
+		defer mu.Unlock()
+		return f(op)
+	}
+}
+
+// SetPatience is how long calls wait for the project's lock.
+func SetPatience(b *Base, d time.Duration) { b.patience = d }
 
 // The parts that tests look at on their own.
 var (
@@ -34,7 +53,7 @@ func RefText(r ref) (token string, at int, explicit bool) { return r.token, int(
 
 // DecodeHead reads a metadata block with the full YAML reader.
 func DecodeHead(block string) (title, status string, tags []string, err error) {
-	h, err := decodeHead(block)
+	h, _, err := decodeHead(block)
 	return h.Title, h.Status, h.Tags, err
 }
 
@@ -56,8 +75,7 @@ func Manifest(data []byte) ([]byte, int, error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	out, err := m.bytes()
-	return out, len(m.relations), err
+	return m.bytes(), len(m.relations), nil
 }
 
 // Excerpt cuts an excerpt around the first place where the lower-cased text
@@ -117,7 +135,7 @@ func Interleave(sizes []int, n int) []string {
 func FoldLog(ctx context.Context, b *Base) ([]string, error) {
 	b.lookMu.Lock()
 	defer b.lookMu.Unlock()
-	fresh := &Base{root: b.root, opts: b.opts, log: b.log, now: b.now, step: func(string) error { return nil }}
+	fresh := &Base{root: b.root, opts: b.opts, log: b.log, now: b.now, patience: writeWait, step: func(string) error { return nil }}
 	fresh.hist.shared, fresh.hist.own = b.hist.shared, b.hist.own
 	s, err := fresh.openStore(ctx, false, writeWait)
 	if err != nil {
@@ -143,3 +161,21 @@ func FoldLog(ctx context.Context, b *Base) ([]string, error) {
 
 // LedgerOf is the ledger that a Base writes to.
 func LedgerOf(b *Base) (interface{ Close() error }, int64) { return b.hist.own, b.hist.seq }
+
+// HoldLock takes the project's lock until the returned function is called.
+func HoldLock(ctx context.Context, t testing.TB, b *Base) (release func()) {
+	t.Helper()
+	s, err := b.openStore(ctx, false, writeWait)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.close
+}
+
+// Guarded and Contain are what their namesakes are.
+var Guarded = guarded
+
+func Contain(b *Base, rel string) error { return b.contain(rel) }
+
+// PickVersion is what its namesake is.
+var PickVersion = pickVersion

@@ -42,6 +42,18 @@ type dirent struct {
 	kind kind
 }
 
+// asker is asked before every reading of the disk and may fail it. Tests use it
+// to make readings fail and to change the disk between two of them.
+type asker func(op, name string) error
+
+// ask is the Base's asker.
+func (b *Base) ask(op, name string) error {
+	if b.disk.Fault == nil {
+		return nil
+	}
+	return b.disk.Fault("look." + op + " " + name)
+}
+
 // errNoFolder says that what should be a folder is a link or a file.
 var errNoFolder = errors.New("not a folder")
 

@@ -16,17 +16,18 @@ import (
 type folder struct {
 	file *os.File
 	fd   int
+	ask  asker
 }
 
 // openFolder opens root itself (a link to a folder is allowed there).
-func openFolder(root string) (*folder, error) {
-	fd, err := retry(func() (int, error) {
+func openFolder(root string, ask asker) (*folder, error) {
+	fd, err := ask.open("", func() (int, error) {
 		return unix.Open(root, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	})
 	if err != nil {
 		return nil, folderError(err)
 	}
-	return &folder{file: os.NewFile(uintptr(fd), root), fd: fd}, nil
+	return &folder{file: os.NewFile(uintptr(fd), root), fd: fd, ask: ask}, nil
 }
 
 // open opens a folder below f; rel may have several parts, none of them a link.
@@ -36,7 +37,7 @@ func (f *folder) open(rel string) (*folder, error) {
 	}
 	at := f.fd
 	for part := range strings.SplitSeq(rel, "/") {
-		fd, err := retry(func() (int, error) {
+		fd, err := f.ask.open(part, func() (int, error) {
 			return unix.Openat(at, part, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 		})
 		if at != f.fd {
@@ -47,7 +48,7 @@ func (f *folder) open(rel string) (*folder, error) {
 		}
 		at = fd
 	}
-	return &folder{file: os.NewFile(uintptr(at), filepath.Join(f.file.Name(), rel)), fd: at}, nil
+	return &folder{file: os.NewFile(uintptr(at), filepath.Join(f.file.Name(), rel)), fd: at, ask: f.ask}, nil
 }
 
 func (f *folder) close() { f.file.Close() }
@@ -55,29 +56,33 @@ func (f *folder) close() { f.file.Close() }
 // stamp looks at the folder itself.
 func (f *folder) stamp() (stamp, error) {
 	var st unix.Stat_t
-	if err := unix.Fstat(f.fd, &st); err != nil {
-		return stamp{}, folderError(err)
+	err := f.ask("stamp", "")
+	if err == nil {
+		err = unix.Fstat(f.fd, &st)
 	}
-	return stampOf(&st), nil
+	return stampOf(&st), folderError(err)
 }
 
 // look looks at one entry without following it.
 func (f *folder) look(name string) (stamp, error) {
+	if err := f.ask("entry", name); err != nil {
+		return stamp{}, err
+	}
 	var st unix.Stat_t
 	for {
-		err := unix.Fstatat(f.fd, name, &st, unix.AT_SYMLINK_NOFOLLOW)
-		if err == nil {
-			return stampOf(&st), nil
-		}
-		if !errors.Is(err, unix.EINTR) {
-			return stamp{}, folderError(err)
+		if err := unix.Fstatat(f.fd, name, &st, unix.AT_SYMLINK_NOFOLLOW); !errors.Is(err, unix.EINTR) {
+			return stampOf(&st), folderError(err)
 		}
 	}
 }
 
 // list returns the entries in byte order of their names.
 func (f *folder) list() ([]dirent, error) {
-	entries, err := f.file.ReadDir(-1)
+	err := f.ask("list", "")
+	var entries []os.DirEntry
+	if err == nil {
+		entries, err = f.file.ReadDir(-1)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +103,7 @@ func (f *folder) list() ([]dirent, error) {
 
 // read opens a regular file for reading; a link is refused.
 func (f *folder) read(name string) (*os.File, stamp, error) {
-	fd, err := retry(func() (int, error) {
+	fd, err := f.ask.open(name, func() (int, error) {
 		return unix.Openat(f.fd, name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	})
 	if err != nil {
@@ -106,16 +111,15 @@ func (f *folder) read(name string) (*os.File, stamp, error) {
 	}
 	file := os.NewFile(uintptr(fd), name)
 	var st unix.Stat_t
-	if err := unix.Fstat(fd, &st); err != nil {
-		file.Close()
-		return nil, stamp{}, folderError(err)
+	err = unix.Fstat(fd, &st)
+	if err == nil && stampOf(&st).kind != kindFile {
+		err = fs.ErrInvalid
 	}
-	s := stampOf(&st)
-	if s.kind != kindFile {
+	if err != nil {
 		file.Close()
-		return nil, stamp{}, fs.ErrInvalid
+		return nil, stamp{}, err
 	}
-	return file, s, nil
+	return file, stampOf(&st), nil
 }
 
 func stampOf(st *unix.Stat_t) stamp {
@@ -130,7 +134,11 @@ func stampOf(st *unix.Stat_t) stamp {
 	return s
 }
 
-func retry(open func() (int, error)) (int, error) {
+// open asks, then opens until nothing interrupts.
+func (a asker) open(name string, open func() (int, error)) (int, error) {
+	if err := a("open", name); err != nil {
+		return -1, err
+	}
 	for {
 		fd, err := open()
 		if !errors.Is(err, unix.EINTR) {
@@ -139,7 +147,7 @@ func retry(open func() (int, error)) (int, error) {
 	}
 }
 
-// folderError keeps the classes of package fs.
+// folderError keeps the classes of package fs; nil stays nil.
 func folderError(err error) error {
 	if errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.ELOOP) {
 		return errNoFolder

@@ -16,10 +16,14 @@ type folder struct {
 	root *os.Root
 	rel  string
 	top  bool
+	ask  asker
 }
 
 // openFolder opens root itself (a link to a folder is allowed there).
-func openFolder(root string) (*folder, error) {
+func openFolder(root string, ask asker) (*folder, error) {
+	if err := ask("open", ""); err != nil {
+		return nil, err
+	}
 	r, err := os.OpenRoot(root)
 	if err != nil {
 		if info, statErr := os.Stat(root); statErr == nil && !info.IsDir() {
@@ -27,7 +31,7 @@ func openFolder(root string) (*folder, error) {
 		}
 		return nil, err
 	}
-	return &folder{root: r, rel: ".", top: true}, nil
+	return &folder{root: r, rel: ".", top: true, ask: ask}, nil
 }
 
 // open opens a folder below f; rel may have several parts, none of them a link.
@@ -36,6 +40,9 @@ func (f *folder) open(rel string) (*folder, error) {
 	if rel != "" && rel != "." {
 		for part := range strings.SplitSeq(rel, "/") {
 			at = path.Join(at, part)
+			if err := f.ask("open", part); err != nil {
+				return nil, err
+			}
 			info, err := f.root.Lstat(at)
 			if err != nil {
 				return nil, err
@@ -45,7 +52,7 @@ func (f *folder) open(rel string) (*folder, error) {
 			}
 		}
 	}
-	return &folder{root: f.root, rel: at}, nil
+	return &folder{root: f.root, rel: at, ask: f.ask}, nil
 }
 
 func (f *folder) close() {
@@ -56,6 +63,9 @@ func (f *folder) close() {
 
 // stamp looks at the folder itself.
 func (f *folder) stamp() (stamp, error) {
+	if err := f.ask("stamp", ""); err != nil {
+		return stamp{}, err
+	}
 	info, err := f.root.Stat(f.rel)
 	if err != nil {
 		return stamp{}, err
@@ -65,6 +75,9 @@ func (f *folder) stamp() (stamp, error) {
 
 // look looks at one entry without following it.
 func (f *folder) look(name string) (stamp, error) {
+	if err := f.ask("entry", name); err != nil {
+		return stamp{}, err
+	}
 	info, err := f.root.Lstat(path.Join(f.rel, name))
 	if err != nil {
 		return stamp{}, err
@@ -74,6 +87,9 @@ func (f *folder) look(name string) (stamp, error) {
 
 // list returns the entries in byte order of their names.
 func (f *folder) list() ([]dirent, error) {
+	if err := f.ask("list", ""); err != nil {
+		return nil, err
+	}
 	dir, err := f.root.Open(f.rel)
 	if err != nil {
 		return nil, err
@@ -100,6 +116,9 @@ func (f *folder) list() ([]dirent, error) {
 
 // read opens a regular file for reading; a link is refused.
 func (f *folder) read(name string) (*os.File, stamp, error) {
+	if err := f.ask("open", name); err != nil {
+		return nil, stamp{}, err
+	}
 	full := path.Join(f.rel, name)
 	before, err := f.root.Lstat(full)
 	if err != nil {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -41,6 +40,7 @@ func headSpan(text string) (start, end, bodyAt int, ok bool) {
 	if strings.HasPrefix(text, byteOrderMark) {
 		at = len(byteOrderMark)
 	}
+	all := at
 	switch {
 	case strings.HasPrefix(text[at:], "---\n"):
 		at += 4
@@ -64,11 +64,7 @@ func headSpan(text string) (start, end, bodyAt int, ok bool) {
 		}
 		line = next
 	}
-	bodyAt = 0
-	if strings.HasPrefix(text, byteOrderMark) {
-		bodyAt = len(byteOrderMark)
-	}
-	return 0, 0, bodyAt, false
+	return 0, 0, all, false
 }
 
 // lineEnd is where the line before the one at i ends, its line end left out.
@@ -92,21 +88,19 @@ func skipNewline(text string, i int) int {
 
 // parsed is a document's text taken apart, line ends folded.
 type parsed struct {
-	head   head
-	block  string // the YAML between the fences, "" when there is none
-	hasTop bool   // there is a block
-	body   string
-	err    error // the block is not the YAML it should be; head holds what could be read
+	head head
+	doc  *yaml.Node // the block, empty for one that says nothing or is in the plain form
+	body string
+	err  error // the block is not the YAML it should be; head holds what could be read
 }
 
 // parseDocument takes the text of a file apart. It never fails: err says what
 // is wrong with the block.
 func parseDocument(text string) parsed {
 	start, end, bodyAt, ok := headSpan(text)
-	p := parsed{hasTop: ok, body: fold(text[bodyAt:])}
+	p := parsed{doc: &yaml.Node{}, body: fold(text[bodyAt:])}
 	if ok {
-		p.block = fold(text[start:end])
-		p.head, p.err = decodeHead(p.block)
+		p.head, p.doc, p.err = decodeHead(fold(text[start:end]))
 	}
 	return p
 }
@@ -124,29 +118,37 @@ func stripHead(content string) string {
 	return fold(content[bodyAt:])
 }
 
-// decodeHead reads the owned keys. Scalars of any kind give their source text;
-// what could be read is returned beside an error.
-func decodeHead(block string) (h head, err error) {
+// decodeHead reads a block and its owned keys. Scalars of any kind give their
+// source text; what could be read is returned beside an error.
+func decodeHead(block string) (h head, doc *yaml.Node, err error) {
+	doc = &yaml.Node{}
+	if quick, ok := quickHead(block); ok {
+		return quick, doc, nil
+	}
+	if strings.TrimSpace(block) == "" {
+		return head{}, doc, nil
+	}
+	err = guarded(func() error {
+		if err := yaml.Unmarshal([]byte(block), doc); err != nil {
+			return err
+		}
+		if len(doc.Content) == 1 && doc.Content[0].Kind != yaml.MappingNode && doc.Content[0].Tag != "!!null" {
+			return errors.New("metadata block is no mapping")
+		}
+		return doc.Decode(&h)
+	})
+	return h, doc, err
+}
+
+// guarded makes an error of a panic: the YAML reader has no error for some of
+// what it may meet, and the writer refuses by panic.
+func guarded(f func() error) (err error) {
 	defer func() {
-		if r := recover(); r != nil { // the YAML reader met something it has no error for
+		if r := recover(); r != nil {
 			err = fmt.Errorf("metadata block: %v", r)
 		}
 	}()
-	if quick, ok := quickHead(block); ok {
-		return quick, nil
-	}
-	if strings.TrimSpace(block) == "" {
-		return head{}, nil
-	}
-	var doc yaml.Node
-	if err := yaml.Unmarshal([]byte(block), &doc); err != nil {
-		return head{}, err
-	}
-	if len(doc.Content) == 1 && doc.Content[0].Kind != yaml.MappingNode && doc.Content[0].Tag != "!!null" {
-		return head{}, errors.New("metadata block is no mapping")
-	}
-	err = doc.Decode(&h)
-	return h, err
+	return f()
 }
 
 // quickHead reads the plain form that tools write, the bulk of any project,
@@ -199,19 +201,12 @@ func plainQuoted(s string) (string, bool) {
 // else to a YAML reader (true, null, 1e3).
 func isPlainWord(s string) bool { return slices.Contains(vocabulary.Statuses, s) }
 
-var (
-	errBrokenHead = errors.New("metadata block cannot be read")
-	errKeepHead   = errors.New("metadata block cannot be kept")
-)
+var errKeepHead = errors.New("metadata block cannot be kept")
 
 // compose writes a document: the owned keys in their fixed form, then the
-// foreign keys of oldBlock in their order, style and with their comments, an
-// empty line, the body. clearTags says the caller asked for no tags.
-func compose(h head, oldBlock string, clearTags bool, body string) (string, error) {
-	old, err := parseBlock(oldBlock)
-	if err != nil {
-		return "", err
-	}
+// foreign keys of the old block in their order, style and with their comments,
+// an empty line, the body. clearTags says the caller asked for no tags.
+func compose(h head, old *yaml.Node, clearTags bool, body string) (string, error) {
 	kept := foreignKeys(old)
 	foreign, err := writeForeign(old, kept)
 	if err != nil {
@@ -243,15 +238,11 @@ func survives(block string, want head, foreign []*yaml.Node) error {
 		return errKeepHead
 	}
 	block = strings.TrimSuffix(block, "\n")
-	got, err := decodeHead(block)
+	got, doc, err := decodeHead(block)
 	if err != nil || got.Title != want.Title || got.Status != want.Status || !slices.Equal(got.Tags, want.Tags) {
 		return errKeepHead
 	}
-	if len(foreign) == 0 {
-		return nil
-	}
-	doc, err := parseBlock(block)
-	if err != nil || !slices.EqualFunc(foreign, foreignKeys(doc), sameNode) {
+	if !slices.EqualFunc(foreign, foreignKeys(doc), sameNode) {
 		return errKeepHead
 	}
 	return nil
@@ -265,67 +256,35 @@ func sameNode(a, b *yaml.Node) bool {
 	return slices.EqualFunc(a.Content, b.Content, sameNode)
 }
 
-// parseBlock parses a metadata block; a block that says nothing gives an empty
-// document.
-func parseBlock(block string) (doc *yaml.Node, err error) {
-	defer func() {
-		if r := recover(); r != nil { // the YAML reader met something it has no error for
-			err = errBrokenHead
-		}
-	}()
-	doc = &yaml.Node{}
-	if strings.TrimSpace(block) == "" {
-		return doc, nil
-	}
-	if err := yaml.Unmarshal([]byte(block), doc); err != nil {
-		return nil, errBrokenHead
-	}
-	if len(doc.Content) == 1 && doc.Content[0].Kind != yaml.MappingNode && doc.Content[0].Tag != "!!null" {
-		return nil, errBrokenHead
-	}
-	return doc, nil
-}
-
 // foreignKeys are the keys of a block that tools do not own, each followed by
 // its value.
 func foreignKeys(doc *yaml.Node) []*yaml.Node {
 	var kept []*yaml.Node
-	for key, value := range pairs(doc) {
-		if key.Kind != yaml.ScalarNode || !isOwnedKey(key.Value) {
-			kept = append(kept, key, value)
+	for _, p := range pairs(doc) {
+		if p[0].Kind != yaml.ScalarNode || !isOwnedKey(p[0].Value) {
+			kept = append(kept, p...)
 		}
 	}
 	return kept
 }
 
-// pairs iterates over the keys and values of a block.
-func pairs(doc *yaml.Node) iter.Seq2[*yaml.Node, *yaml.Node] {
-	return func(yield func(key, value *yaml.Node) bool) {
-		if len(doc.Content) != 1 || doc.Content[0].Kind != yaml.MappingNode {
-			return
-		}
-		for c := range slices.Chunk(doc.Content[0].Content, 2) {
-			if len(c) == 2 && !yield(c[0], c[1]) {
-				return
-			}
-		}
+// pairs are the keys of a block, each with its value.
+func pairs(doc *yaml.Node) [][]*yaml.Node {
+	if len(doc.Content) != 1 || doc.Content[0].Kind != yaml.MappingNode {
+		return nil
 	}
+	return slices.Collect(slices.Chunk(doc.Content[0].Content, 2))
 }
 
 func isMergeKey(n *yaml.Node) bool { return n.Tag == "!!merge" }
 
 // writeForeign writes foreign keys as YAML lines, four spaces a level. Comments
 // that stand between keys and belong to none go with the first one.
-func writeForeign(doc *yaml.Node, kept []*yaml.Node) (text string, err error) {
-	defer func() {
-		if r := recover(); r != nil { // the YAML writer refuses by panic
-			err = errKeepHead
-		}
-	}()
+func writeForeign(doc *yaml.Node, kept []*yaml.Node) (string, error) {
 	if len(kept) == 0 {
 		loose := []string{doc.HeadComment}
-		for key := range pairs(doc) {
-			loose = append(loose, key.FootComment)
+		for _, p := range pairs(doc) {
+			loose = append(loose, p[0].FootComment)
 		}
 		return comments(append(loose, doc.FootComment)...), nil
 	}
@@ -336,15 +295,13 @@ func writeForeign(doc *yaml.Node, kept []*yaml.Node) (text string, err error) {
 		top.Content[0] = &first
 	}
 	var out bytes.Buffer
-	enc := yaml.NewEncoder(&out)
-	enc.SetIndent(4)
-	if err := enc.Encode(&yaml.Node{Kind: yaml.DocumentNode, Content: []*yaml.Node{top}, FootComment: doc.FootComment}); err != nil {
-		return "", errKeepHead
-	}
-	if err := enc.Close(); err != nil {
-		return "", errKeepHead
-	}
-	return out.String(), nil
+	err := guarded(func() error {
+		enc := yaml.NewEncoder(&out)
+		enc.SetIndent(4)
+		whole := &yaml.Node{Kind: yaml.DocumentNode, Content: []*yaml.Node{top}, FootComment: doc.FootComment}
+		return errors.Join(enc.Encode(whole), enc.Close())
+	})
+	return out.String(), err
 }
 
 // comments keeps what stands between the keys of a block that has no foreign

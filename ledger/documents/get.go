@@ -34,7 +34,7 @@ func (b *Base) Get(ctx context.Context, p string) (*canon.Object, error) {
 	case b.isReadOnly(rel, v.declared()):
 		m.global, m.id = true, b.ownerOf(rel, v.declared())
 	}
-	data, st, err := readBelow(m.dir, rel)
+	data, st, err := readBelow(b.ask, m.dir, rel)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, fault.New(fault.NotFound, "document not found: %s", shown)
@@ -75,7 +75,10 @@ func (b *Base) ownerOf(rel string, declared []source) string {
 
 // readBelow reads a regular file below dir. Links are followed as long as they
 // stay below it.
-func readBelow(dir, rel string) ([]byte, stamp, error) {
+func readBelow(ask asker, dir, rel string) ([]byte, stamp, error) {
+	if err := ask("bytes", rel); err != nil {
+		return nil, stamp{}, err
+	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, stamp{}, err
@@ -88,11 +91,11 @@ func readBelow(dir, rel string) ([]byte, stamp, error) {
 	}
 	defer f.Close()
 	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = fs.ErrInvalid
+	}
 	if err != nil {
 		return nil, stamp{}, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, stamp{}, fs.ErrInvalid
 	}
 	data, err := readLimited(f, maxDocument)
 	st := stamp{size: info.Size(), mtime: info.ModTime().UnixNano(), kind: kindFile}

@@ -7,6 +7,7 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/arche-ledger/arche/internal/fault"
 )
@@ -22,6 +23,7 @@ var (
 	errOutside   = fault.New(fault.Refused, "invalid path: resolves outside .archcore/")
 	errNoBase    = fault.New(fault.Refused, "invalid path: cannot resolve .archcore/")
 	errNoPath    = fault.New(fault.Refused, "invalid path: cannot resolve path")
+	errNoText    = fault.New(fault.Refused, "invalid path: is not UTF-8 text")
 )
 
 // stateDir holds what this program keeps beside the documents: locks, intents
@@ -98,35 +100,27 @@ func resolveDeepest(base, rel string) (string, error) {
 		if err == nil {
 			return filepath.Join(at, rest), nil
 		}
-		if !errors.Is(err, fs.ErrNotExist) {
+		if !errors.Is(err, fs.ErrNotExist) || full == base {
 			return "", err
 		}
-		if info, err := os.Lstat(full); err == nil && info.Mode()&fs.ModeSymlink != 0 {
-			return followDangling(full)
-		}
-		parent := filepath.Dir(full)
-		if parent == full {
-			return "", err
+		if target, err := os.Readlink(full); err == nil {
+			return followDangling(full, target), nil
 		}
 		rest = filepath.Join(filepath.Base(full), rest)
-		full = parent
+		full = filepath.Dir(full)
 	}
 }
 
 // followDangling says where a link to something that does not exist points.
-func followDangling(link string) (string, error) {
-	target, err := os.Readlink(link)
-	if err != nil {
-		return "", err
-	}
+func followDangling(link, target string) string {
 	if !filepath.IsAbs(target) {
 		target = filepath.Join(filepath.Dir(link), target)
 	}
 	dir, err := filepath.EvalSymlinks(filepath.Dir(target))
 	if err != nil {
-		return filepath.Clean(target), nil
+		return filepath.Clean(target)
 	}
-	return filepath.Join(dir, filepath.Base(target)), nil
+	return filepath.Join(dir, filepath.Base(target))
 }
 
 // verb is one of the three things a tool does to a document; it words errors.
@@ -145,6 +139,8 @@ func (b *Base) guardWrite(p string, declared []source, v verb) (rel string, err 
 		return "", errRelative
 	case strings.ContainsRune(p, 0):
 		return "", errNoPath
+	case !utf8.ValidString(p):
+		return "", errNoText
 	case !strings.HasPrefix(p, basePrefix):
 		return "", errMustStart
 	}
@@ -173,6 +169,9 @@ func (b *Base) guardWrite(p string, declared []source, v verb) (rel string, err 
 // document's path relative to .archcore/.
 func (b *Base) guardCreate(directory, filename string, declared []source) (rel string, err error) {
 	rel = path.Join(directory, filename)
+	if !utf8.ValidString(rel) {
+		return "", errNoText
+	}
 	if b.isReadOnly(rel, declared) {
 		return "", fault.New(fault.Refused, "cannot create document in a read-only global source")
 	}
@@ -183,6 +182,9 @@ func (b *Base) guardCreate(directory, filename string, declared []source) (rel s
 func (b *Base) guardEndpoint(rel string, declared []source, action string) error {
 	if !isDocumentName(rel) || strings.ContainsRune(rel, 0) {
 		return fault.New(fault.Refused, "relation endpoints must be .md document files")
+	}
+	if !utf8.ValidString(rel) {
+		return errNoText
 	}
 	if b.isReadOnly(path.Clean(rel), declared) {
 		return fault.New(fault.Refused,
@@ -229,7 +231,7 @@ func (b *Base) guardExternal(p string, declared []source) (string, *source, erro
 			return "", nil, fault.New(fault.NotFound, "invalid path: global source is not accessible")
 		}
 		at, err := resolveDeepest(own, filepath.FromSlash(rel))
-		if err != nil || strings.ContainsRune(rel, 0) {
+		if err != nil {
 			return "", nil, fault.New(fault.Refused, "invalid path: cannot resolve global document")
 		}
 		if within(own, at) != nil {

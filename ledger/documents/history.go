@@ -62,17 +62,22 @@ func (h *history) close() error {
 // ledger returns the ledger of this project. The state folder must be there.
 func (b *Base) ledger() (*ledger.Ledger, error) {
 	h := &b.hist
-	if h.shared != nil {
-		return h.shared, nil
-	}
-	if h.own == nil {
+	if h.shared == nil && h.own == nil {
 		l, err := ledger.Open(filepath.Join(b.root, baseDir, stateDir, ownLedger), b.opts.LedgerOptions)
 		if err != nil {
 			return nil, err
 		}
 		h.own = l
 	}
-	return h.own, nil
+	return h.opened(), nil
+}
+
+// opened is the ledger once it has been folded, nil before.
+func (h *history) opened() *ledger.Ledger {
+	if h.shared != nil {
+		return h.shared
+	}
+	return h.own
 }
 
 // refresh folds the events that came since the last time.
@@ -186,9 +191,6 @@ func intOf(v any) int64 {
 	if !ok {
 		return 0
 	}
-	i, err := strconv.ParseInt(string(n), 10, 64)
-	if err != nil {
-		return 0
-	}
+	i, _ := strconv.ParseInt(string(n), 10, 64)
 	return i
 }

@@ -21,20 +21,25 @@ type opened struct {
 	lowBody int // where the searched part starts in the lowered text
 }
 
-// prepare makes the document ready to be searched.
+// prepare makes the document ready to be searched. One that cannot be read is a
+// row of its name, there is nothing to search but that; the next search tries
+// again.
 func (d *document) prepare(v *lexicon, l *loader) {
-	d.once.Do(func() {
-		o, ok := l.open(d)
-		if !ok { // a row of its name: there is nothing to search but that
-			return
-		}
-		body := o.text.low[o.lowBody:]
-		d.ready = prepared{
-			lowTitle: strings.Clone(strings.ToLower(d.title)),
-			headings: headingLines(body),
-			words:    v.index(body),
-			refs:     findRefs(o.text.slice(0, o.text.size())),
-		}
+	d.preparing.Lock()
+	defer d.preparing.Unlock()
+	if d.ready.Load() != nil {
+		return
+	}
+	o, ok := l.open(d)
+	if !ok {
+		return
+	}
+	body := o.text.low[o.lowBody:]
+	d.ready.Store(&prepared{
+		lowTitle: strings.Clone(strings.ToLower(d.title)),
+		headings: headingLines(body),
+		words:    v.index(body),
+		refs:     findRefs(o.text.slice(0, o.text.size())),
 	})
 }
 
@@ -97,7 +102,7 @@ func (l *loader) enter(m *mount, rel string) *folder {
 	}
 	top := l.tops[m]
 	if top == nil {
-		f, err := openFolder(m.dir)
+		f, err := openFolder(m.dir, m.ask)
 		if err != nil {
 			return nil
 		}

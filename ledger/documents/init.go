@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/arche-ledger/arche/internal/canon"
 	"github.com/arche-ledger/arche/internal/fault"
@@ -46,6 +47,9 @@ func (b *Base) Init(ctx context.Context, req InitRequest) (*canon.Object, error)
 	if strings.Contains(language, " ") {
 		return nil, invalid("invalid language: must not contain spaces")
 	}
+	if !utf8.ValidString(language) || !utf8.ValidString(req.ArchcoreURL) {
+		return nil, invalid("invalid settings: language and archcore_url must be UTF-8 text")
+	}
 	if language == "en" {
 		language = ""
 	}
@@ -81,10 +85,7 @@ func (b *Base) initialise(ctx context.Context, unreadable string, make func() (*
 		if shown, err = make(); err != nil {
 			return nil, err
 		}
-		data, err := settingsBytes(shown)
-		if err != nil {
-			return nil, err
-		}
+		data := settingsBytes(shown)
 		checked, err := parseSettings(data)
 		if err != nil {
 			return nil, fault.Wrap(err, fault.Invalid, "%s", err)

@@ -34,7 +34,7 @@ type plan struct {
 	then    error // told after the write, which stands
 }
 
-func (p *plan) encode(actor string) ([]byte, error) {
+func (p *plan) encode(actor string) []byte {
 	edits, drop, events := []any{}, []any{}, []any{}
 	for _, e := range p.edits {
 		edits = append(edits, canon.Obj("file", e.file, "temp", e.temp, "before", e.before, "after", e.after))
@@ -45,7 +45,14 @@ func (p *plan) encode(actor string) ([]byte, error) {
 	for _, c := range p.changes {
 		events = append(events, canon.Obj("kind", c.kind, "subject", c.subject, "body", c.body))
 	}
-	return canon.Indent(canon.Obj("v", 1, "actor", actor, "edits", edits, "drop", drop, "events", events))
+	return encoded(canon.Obj("v", 1, "actor", valid(actor), "edits", edits, "drop", drop, "events", events))
+}
+
+// encoded writes an object of whole numbers and texts that are valid, which
+// always has a form: paths that are no text are refused by the guard.
+func encoded(o *canon.Object) []byte {
+	data, _ := canon.Indent(o)
+	return data
 }
 
 // decodePlan reads an intent back; ok is false for anything that is not one.
@@ -94,7 +101,7 @@ func textOf(o *canon.Object, key string) string {
 
 // intentLeft reports whether a write was begun that may not have ended.
 func (b *Base) intentLeft() bool {
-	f, err := openFolder(filepath.Join(b.root, baseDir))
+	f, err := openFolder(filepath.Join(b.root, baseDir), b.ask)
 	if err != nil {
 		return false
 	}
@@ -174,10 +181,7 @@ func (b *Base) finishEdits(s *store, p *plan) (done bool, err error) {
 			gone[t] = true
 		}
 		m, _ = m.without(func(t triple) bool { return gone[t] })
-		if data, err = m.bytes(); err != nil {
-			return false, err
-		}
-		if err := s.writeFile(e.file, data, s.modeOf(e.file, 0o644), b.step); err != nil {
+		if err := s.writeFile(e.file, m.bytes(), s.modeOf(e.file, 0o644), b.step); err != nil {
 			return false, ioFault(err, "writing", basePrefix+e.file)
 		}
 	}

@@ -50,12 +50,41 @@ func open(t testing.TB, root string) *documents.Base {
 
 func memory(t testing.TB) *ledger.Ledger {
 	t.Helper()
-	l, err := ledger.Open("duckdb:///:memory:", ledger.Options{})
+	return memoryWith(t, ledger.Options{})
+}
+
+func memoryWith(t testing.TB, opts ledger.Options) *ledger.Ledger {
+	t.Helper()
+	l, err := ledger.Open("duckdb:///:memory:", opts)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { l.Close() })
 	return l
+}
+
+// logs lends ledgers in memory to the projects of one test, one after another:
+// opening one takes longer than most of what is done with it, and projects that
+// share one do not see each other.
+type logs struct {
+	t    testing.TB
+	opts ledger.Options
+	lent int
+	log  *ledger.Ledger
+}
+
+// next is a ledger for one more project. After some it is a new one, for every
+// project reads what those before it left.
+func (l *logs) next() *ledger.Ledger {
+	l.t.Helper()
+	if l.lent%20 == 0 {
+		if l.log != nil {
+			l.log.Close()
+		}
+		l.log = memoryWith(l.t, l.opts)
+	}
+	l.lent++
+	return l.log
 }
 
 func openWith(t testing.TB, root string, l *ledger.Ledger) *documents.Base {

@@ -160,9 +160,11 @@ func (w *world) noLeftovers() {
 // kills between any two steps of a write. After each the next look makes
 // ledger and disk agree, and a killed write is there whole or not at all.
 func TestHistoriesAgree(t *testing.T) {
+	t.Parallel()
+	logs := &logs{t: t}
 	rapid.Check(t, func(rt *rapid.T) {
 		ctx := ledger.WithActor(context.Background(), "mcp:law")
-		w := &world{t: rt, root: t.TempDir(), log: memory(t)}
+		w := &world{t: rt, root: t.TempDir(), log: logs.next()}
 		w.reopen()
 		if _, err := w.base.Init(ctx, documents.InitRequest{}); err != nil {
 			t.Fatal(err)
@@ -205,6 +207,7 @@ func (w *world) killed(ctx context.Context, rt *rapid.T) {
 // is found afterwards is the state before or the state after, never a mix, and
 // the ledger names who began the write.
 func TestKillAtEveryStep(t *testing.T) {
+	t.Parallel()
 	files := linkedFiles()
 	for name, write := range everyWrite {
 		for _, how := range []struct {
@@ -214,6 +217,19 @@ func TestKillAtEveryStep(t *testing.T) {
 			t.Run(name+" "+how.name, func(t *testing.T) { atEveryStep(t, files, write, how.err) })
 		}
 	}
+	t.Run("init killed", func(t *testing.T) { atEveryStep(t, unsetFiles(), initialise, documents.ErrKilled) })
+	t.Run("init failed", func(t *testing.T) { atEveryStep(t, unsetFiles(), initialise, errors.New("disk full")) })
+}
+
+// unsetFiles are linkedFiles without settings, which initialise makes.
+func unsetFiles() map[string]string {
+	files := linkedFiles()
+	delete(files, "settings.json")
+	return files
+}
+
+func initialise(ctx context.Context, b *documents.Base) error {
+	return drop(b.Init(ctx, documents.InitRequest{SyncMode: "cloud", Language: "de"}))
 }
 
 // linkedFiles are three documents with two relations between them.
@@ -256,12 +272,18 @@ var everyWrite = map[string]func(context.Context, *documents.Base) error{
 
 func atEveryStep(t *testing.T, files map[string]string, write func(context.Context, *documents.Base) error, fail error) {
 	ctx := ledger.WithActor(t.Context(), "mcp:law")
-	var old, done []string
+	logs := &logs{t: t}
+	clean := &world{t: t, root: project(t, files), log: logs.next()}
+	clean.reopen()
+	if err := write(ctx, clean.base); err != nil {
+		t.Fatal(err)
+	}
+	done := foldDisk(t, clean.root)
 	for stop := 0; ; stop++ {
-		w := &world{t: t, root: project(t, files), log: memory(t)}
+		w := &world{t: t, root: project(t, files), log: logs.next()}
 		w.reopen()
 		w.check(ctx)
-		old = foldDisk(t, w.root)
+		old := foldDisk(t, w.root)
 		first := w.events(ctx)
 		n, reached := 0, ""
 		documents.SetStep(w.base, func(step string) error {
@@ -287,14 +309,6 @@ func atEveryStep(t *testing.T, files map[string]string, write func(context.Conte
 		w.reopen()
 		w.check(ctx)
 		found := foldDisk(t, w.root)
-		if done == nil {
-			clean := &world{t: t, root: project(t, files), log: memory(t)}
-			clean.reopen()
-			if err := write(ctx, clean.base); err != nil {
-				t.Fatal(err)
-			}
-			done = foldDisk(t, clean.root)
-		}
 		if !slices.Equal(found, old) && !slices.Equal(found, done) {
 			t.Errorf("step %d (%s): neither the old nor the new state\n%s", stop, reached, cmp.Diff(old, found))
 		}

@@ -32,6 +32,7 @@ const ignoreAll = "# kept by arche beside the documents: locks, intents, history
 type store struct {
 	root *disk.Root
 	lock *flock.Flock
+	ask  asker
 }
 
 // openStore opens .archcore/ and takes the project's lock; create makes the
@@ -47,27 +48,38 @@ func (b *Base) openStore(ctx context.Context, create bool, wait time.Duration) (
 	if err != nil {
 		return nil, ioFault(err, "opening", baseDir)
 	}
-	s := &store{root: root}
+	s := &store{root: root, ask: b.ask}
 	if err := s.prepare(); err != nil {
 		root.Close()
 		return nil, err
 	}
 	s.lock = flock.New(filepath.Join(base, stateDir, "lock"), flock.SetPermissions(0o600))
-	limit, cancel := context.WithTimeout(ctx, wait)
-	defer cancel()
-	if ok, err := s.lock.TryLockContext(limit, lockPoll); !ok {
+	if err := s.take(ctx, min(wait, b.patience)); err != nil {
 		root.Close()
-		if ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		if errors.Is(err, context.DeadlineExceeded) {
-			return nil, fault.New(fault.Busy, "another process is writing to this project's documents").
-				WithHint("try again; if it persists, see which arche process works in this project")
-		}
-		return nil, ioFault(err, "locking", basePrefix+stateDir)
+		return nil, err
 	}
 	s.sweep(stateDir)
 	return s, nil
+}
+
+// take waits for the project's lock.
+func (s *store) take(ctx context.Context, wait time.Duration) error {
+	limit, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	err := s.ask("lock", "")
+	if err == nil {
+		_, err = s.lock.TryLockContext(limit, lockPoll)
+	}
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.Is(err, context.DeadlineExceeded):
+		return fault.New(fault.Busy, "another process is writing to this project's documents").
+			WithHint("try again; if it persists, see which arche process works in this project")
+	}
+	return ioFault(err, "locking", basePrefix+stateDir)
 }
 
 // sweep removes temporary files that a killed process left in a folder. The
@@ -78,10 +90,7 @@ func (s *store) sweep(dir string) {
 		return
 	}
 	defer f.Close()
-	names, err := f.Readdirnames(-1)
-	if err != nil {
-		return
-	}
+	names, _ := f.Readdirnames(-1) // those it could read
 	for _, n := range names {
 		if isTemp(n) {
 			_ = s.root.Remove(path.Join(dir, n)) // tried again next time

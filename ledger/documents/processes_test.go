@@ -104,6 +104,7 @@ func manyFiles(n int) map[string]string {
 // once, with the project's own ledger. None is lost, on the disk or in the
 // ledger, and each event names who it is by.
 func TestFourProcesses(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("starts four processes")
 	}
@@ -155,6 +156,7 @@ func TestFourProcesses(t *testing.T) {
 // TestKilledProcesses kills a real process between the steps of a removal, one
 // run for each step, and looks at what the next process finds.
 func TestKilledProcesses(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("starts processes")
 	}

@@ -81,7 +81,7 @@ func (b *Base) AddRelation(ctx context.Context, req RelationRequest) (*canon.Obj
 			return nil, fault.New(fault.Limit, "updating manifest: invalid manifest: too many relations (%d, max %d)",
 				maxRelations+1, maxRelations)
 		}
-		return b.manifestPlan(v.manifest.with(t), kindRelationAdded, t, "add_relation")
+		return b.manifestPlan(v.manifest.with(t), kindRelationAdded, t, "add_relation"), nil
 	})
 	if err != nil {
 		return nil, err
@@ -110,7 +110,7 @@ func (b *Base) RemoveRelation(ctx context.Context, req RelationRequest) (*canon.
 		if !removed {
 			return &plan{}, nil
 		}
-		return b.manifestPlan(m, kindRelationRemoved, t, "remove_relation")
+		return b.manifestPlan(m, kindRelationRemoved, t, "remove_relation"), nil
 	})
 	if err != nil {
 		return nil, err
@@ -118,11 +118,8 @@ func (b *Base) RemoveRelation(ctx context.Context, req RelationRequest) (*canon.
 	return canon.Obj("source", t.Source, "target", t.Target, "type", t.Type, "removed", removed), nil
 }
 
-func (b *Base) manifestPlan(m *manifest, kind string, t triple, tool string) (*plan, error) {
-	data, err := m.bytes()
-	if err != nil {
-		return nil, err
-	}
+func (b *Base) manifestPlan(m *manifest, kind string, t triple, tool string) *plan {
+	data := m.bytes()
 	e := edit{file: manifestFile, data: data, create: b.state.manifest.absent,
 		fail: func(err error) error { return manifestFault("updating manifest", err) }}
 	if !e.create {
@@ -130,7 +127,7 @@ func (b *Base) manifestPlan(m *manifest, kind string, t triple, tool string) (*p
 	}
 	b.state.ours = ownManifest{data, m}
 	return &plan{edits: []edit{e},
-		changes: []change{{kind: kind, subject: b.hist.relSubject(t), body: canon.Obj("tool", tool)}}}, nil
+		changes: []change{{kind: kind, subject: b.hist.relSubject(t), body: canon.Obj("tool", tool)}}}
 }
 
 func (b *Base) isThere(rel string) bool {

@@ -3,6 +3,7 @@ package documents
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -33,10 +34,7 @@ func (b *Base) Remove(ctx context.Context, p string) (*canon.Object, error) {
 			fail: func(err error) error { return ioFault(err, "removing", basePrefix+rel) }}}}
 		body := canon.Obj("address", d.address, "tool", "remove_document")
 		out.changes = []change{{kind: kindRemoved, subject: b.hist.docSubject(rel), body: body}}
-		own, err := b.dropRelations(v, out, rel)
-		if err != nil {
-			return nil, err
-		}
+		own := b.dropRelations(v, out, rel)
 		_, typ := splitName(path.Base(rel))
 		answer = canon.Obj("path", basePrefix+rel, "title", d.title, "type", valid(typ),
 			"category", d.category, "relations_removed", own)
@@ -60,22 +58,19 @@ func removalFault(err error, rel string) error {
 // dropRelations adds to a removal what it does to the manifest and returns how
 // many relations the document had. An invalid manifest cannot be changed: the
 // document goes all the same, and the caller is told.
-func (b *Base) dropRelations(v *view, p *plan, rel string) (own int, err error) {
+func (b *Base) dropRelations(v *view, p *plan, rel string) (own int) {
 	if v.manifestErr != nil {
 		p.then = manifestFault("file deleted but failed to update manifest", v.manifestErr)
-		return 0, nil
+		return 0
 	}
 	exists := b.existence(v)
 	m, gone := v.manifest.without(func(t triple) bool {
 		return t.Source == rel || t.Target == rel || !exists(t.Source) || !exists(t.Target)
 	})
 	if len(gone) == 0 {
-		return 0, nil
+		return 0
 	}
-	data, err := m.bytes()
-	if err != nil {
-		return 0, err
-	}
+	data := m.bytes()
 	b.state.ours = ownManifest{data, m}
 	p.drop = gone
 	p.edits = append(p.edits, edit{file: manifestFile, data: data, before: addressOf(b.state.manifest.data),
@@ -87,7 +82,7 @@ func (b *Base) dropRelations(v *view, p *plan, rel string) (own int, err error) 
 		p.changes = append(p.changes, change{kind: kindRelationRemoved, subject: b.hist.relSubject(t),
 			body: canon.Obj("tool", "remove_document")})
 	}
-	return own, nil
+	return own
 }
 
 // existence tells whether a path below .archcore/ is a file there.
@@ -101,8 +96,12 @@ func (b *Base) existence(v *view) func(string) bool {
 	return func(rel string) bool {
 		there, seen := known[rel]
 		if !seen {
-			info, err := os.Stat(filepath.Join(b.root, baseDir, filepath.FromSlash(rel)))
-			there = err == nil && !info.IsDir()
+			err := b.ask("stat", rel)
+			var info fs.FileInfo
+			if err == nil {
+				info, err = os.Stat(filepath.Join(b.root, baseDir, filepath.FromSlash(rel)))
+			}
+			there = err == nil && !info.IsDir() || err != nil && !isAbsent(err) // what cannot be looked at is not gone
 			known[rel] = there
 		}
 		return there

@@ -38,7 +38,7 @@ type walker struct {
 // walk brings a mount's tree up to date with the disk and reports whether any
 // document changed, came or went. Files whose stamp did not move are not read.
 func (m *mount) walk(ctx context.Context, now func() time.Time, skip map[string]bool) (changed bool, err error) {
-	top, err := openFolder(m.dir)
+	top, err := openFolder(m.dir, m.ask)
 	if err != nil {
 		return false, err
 	}
@@ -199,8 +199,8 @@ func (w *walker) refresh(f *folder, n *node, i int, name string) error {
 		n.stamp = stamp{} // gone or replaced since it was listed: list again
 		return nil
 	}
-	if old != nil && old.stamp == st && st.settled(old.readAt) {
-		return nil
+	if old != nil && old.stamp == st && st.settled(old.readAt) && (!old.unread || st.size > maxDocument) {
+		return nil // one that could not be read is tried again: what failed may have passed
 	}
 	d := w.read(f, join(n.rel, name), name, st)
 	if old != nil && old.address == d.address && old.unread == d.unread {
@@ -235,6 +235,9 @@ func (f *folder) readAll(name string) ([]byte, stamp, error) {
 	defer file.Close()
 	if st.size > maxDocument {
 		return nil, st, errTooLarge
+	}
+	if err := f.ask("bytes", name); err != nil {
+		return nil, st, err
 	}
 	buf := make([]byte, st.size+1)
 	n, err := io.ReadFull(file, buf)

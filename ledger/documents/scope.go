@@ -24,7 +24,7 @@ const projectFile = "project.json"
 func (s *store) projectScope(root string) (string, error) {
 	here := placeOf(root)
 	folder := ""
-	if f, err := openFolder(filepath.Join(root, baseDir)); err == nil {
+	if f, err := openFolder(filepath.Join(root, baseDir), s.ask); err == nil {
 		if st, err := f.stamp(); err == nil && st.ino != 0 {
 			folder = strconv.FormatUint(st.ino, 10)
 		}
@@ -53,10 +53,7 @@ func (s *store) projectScope(root string) (string, error) {
 		_, _ = rand.Read(random[:]) // never fails
 		id = "p-" + hex.EncodeToString(random[:])
 	}
-	o, err := canon.Indent(canon.Obj("id", id, "place", here, "folder", folder))
-	if err != nil {
-		return "", err
-	}
+	o := encoded(canon.Obj("id", id, "place", here, "folder", folder))
 	if err := s.writeFile(name, append(o, '\n'), 0o600, nil); err != nil {
 		return "", ioFault(err, "writing", basePrefix+name)
 	}

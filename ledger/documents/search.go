@@ -269,8 +269,8 @@ func (q *query) score(d *document, l *loader) (int, bool) {
 	}
 	steps := 0
 	if q.pathRef != "" {
-		for i := range d.ready.refs {
-			steps = max(steps, specificity(d.ready.refs[i].token, q.pathRef))
+		for _, r := range d.searched().refs {
+			steps = max(steps, specificity(r.token, q.pathRef))
 		}
 		if steps == 0 {
 			return 0, false
@@ -282,7 +282,7 @@ func (q *query) score(d *document, l *loader) (int, bool) {
 	matched, occurrences := false, 0
 	for i, w := range q.words {
 		n := q.bodyCount(d, i, l)
-		s := d.ready.wordSpecificity(w, n)
+		s := d.searched().wordSpecificity(w, n)
 		if s == 0 && !q.any {
 			return 0, false
 		}
@@ -290,7 +290,7 @@ func (q *query) score(d *document, l *loader) (int, bool) {
 		steps += s
 		occurrences += n
 		if s == 3 {
-			occurrences += countUpTo(d.ready.lowTitle, w)
+			occurrences += countUpTo(d.searched().lowTitle, w)
 		}
 	}
 	if !matched {
@@ -303,7 +303,7 @@ func (q *query) score(d *document, l *loader) (int, bool) {
 // The text is read for a phrase whose words are all there, and for a document
 // whose words could not all be counted.
 func (q *query) bodyCount(d *document, i int, l *loader) int {
-	words := &d.ready.words
+	words := &d.searched().words
 	if f := q.finders[i]; f != nil && words.whole {
 		return f.occurrences(words.counts)
 	}
@@ -383,7 +383,7 @@ func (q *query) evidence(d *document, read *opened) []any {
 		out = append(out, canon.Obj("kind", kind, "ref", valid(ref), "specificity", specificity, "excerpt", excerpt))
 	}
 	if q.pathRef != "" {
-		for _, r := range d.ready.refs {
+		for _, r := range d.searched().refs {
 			s := specificity(r.token, q.pathRef)
 			if s == 0 {
 				continue
@@ -398,7 +398,7 @@ func (q *query) evidence(d *document, read *opened) []any {
 	body := read.text.low[read.lowBody:]
 	for _, w := range q.words {
 		at := strings.Index(body, w)
-		s := d.ready.wordSpecificity(w, at+1)
+		s := d.searched().wordSpecificity(w, at+1)
 		switch {
 		case s == 3:
 			title := newText(d.title)

@@ -187,13 +187,7 @@ func isSourceID(s string) bool {
 }
 
 // settingsBytes is how a settings file is written.
-func settingsBytes(o *canon.Object) ([]byte, error) {
-	b, err := canon.Indent(o)
-	if err != nil {
-		return nil, fmt.Errorf("write settings: %w", err)
-	}
-	return append(b, '\n'), nil
-}
+func settingsBytes(o *canon.Object) []byte { return append(encoded(o), '\n') }
 
 // ioClass reduces an operating-system error to what a client may read.
 func ioClass(err error) string {

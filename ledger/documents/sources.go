@@ -25,6 +25,7 @@ type mount struct {
 	global bool
 	dir    string // absolute; never shown
 	prefix string // of wire paths, ends with /
+	ask    asker  // of what is read below dir
 	tree   *node  // as last walked
 }
 
@@ -45,7 +46,7 @@ func (b *Base) resolveSources(declared []source) (resolved, error) {
 	}
 	for _, g := range declared {
 		dir, shown := b.locate(g)
-		info, err := os.Stat(dir)
+		at, info, err := realFolder(dir)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			out.missing = append(out.missing, g.ID)
@@ -55,10 +56,6 @@ func (b *Base) resolveSources(declared []source) (resolved, error) {
 		case !info.IsDir():
 			return out, badSource("global source %q at %q is not a directory", g.ID, shown)
 		}
-		at, err := filepath.EvalSymlinks(dir)
-		if err != nil {
-			return out, badSource("global source %q at %q is not readable", g.ID, shown)
-		}
 		if at == own || strings.HasPrefix(own, strings.TrimSuffix(at, string(filepath.Separator))+string(filepath.Separator)) {
 			return out, badSource("global source %q at %q resolves to the project's own .archcore", g.ID, shown)
 		}
@@ -66,9 +63,17 @@ func (b *Base) resolveSources(declared []source) (resolved, error) {
 			return out, badSource("global sources %q and %q resolve to the same path %q", other, g.ID, shown)
 		}
 		real[at] = g.ID
-		out.mounts = append(out.mounts, &mount{id: g.ID, global: true, dir: at, prefix: b.wirePrefix(g)})
+		out.mounts = append(out.mounts, &mount{id: g.ID, global: true, dir: at, prefix: b.wirePrefix(g), ask: b.ask})
 	}
 	return out, nil
+}
+
+// realFolder is where a folder really is, links followed, and what is there.
+func realFolder(dir string) (at string, info fs.FileInfo, err error) {
+	if at, err = filepath.EvalSymlinks(dir); err == nil {
+		info, err = os.Stat(at)
+	}
+	return at, info, err
 }
 
 func badSource(format string, args ...any) error {

@@ -134,17 +134,20 @@ func (s *store) addressAt(rel string) (string, error) {
 }
 
 func (s *store) read(rel string) ([]byte, error) {
+	if err := s.ask("bytes", rel); err != nil {
+		return nil, err
+	}
 	f, err := s.root.Open(rel)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
 	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = fs.ErrInvalid
+	}
 	if err != nil {
 		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, fs.ErrInvalid
 	}
 	return readLimited(f, maxManifest)
 }
@@ -160,11 +163,7 @@ func (s *store) makeFolders(rel string) error {
 		made = path.Join(made, part)
 		err := s.root.Mkdir(made, 0o755)
 		if errors.Is(err, fs.ErrExist) {
-			info, statErr := s.root.Stat(made)
-			if statErr != nil {
-				return statErr
-			}
-			if !info.IsDir() {
+			if info, err := s.root.Stat(made); err != nil || !info.IsDir() {
 				return errNoFolder
 			}
 			continue

@@ -10,7 +10,9 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
+	"unicode/utf8"
 
 	"github.com/zeebo/blake3"
 
@@ -94,7 +96,7 @@ func (b *Base) forgetLostState() {
 
 // stateFolder tells one state folder from another; 0 when there is none.
 func (b *Base) stateFolder() uint64 {
-	f, err := openFolder(filepath.Join(b.root, baseDir))
+	f, err := openFolder(filepath.Join(b.root, baseDir), b.ask)
 	if err != nil {
 		return 0
 	}
@@ -215,15 +217,11 @@ func (c *change) draft(batch string) (ledger.Draft, int, error) {
 }
 
 func (b *Base) appendUnit(ctx context.Context, drafts []ledger.Draft) error {
-	l, err := b.ledger()
-	if err != nil {
-		return err
-	}
-	events, err := l.Append(ctx, drafts)
-	if err != nil {
-		return err
-	}
 	h := &b.hist
+	events, err := h.opened().Append(ctx, drafts)
+	if err != nil {
+		return err
+	}
 	seq := h.seq
 	for _, e := range events {
 		if err := h.fold(e); err != nil {
@@ -254,8 +252,7 @@ func batchID(changes []change, h *history) string {
 
 // changes is how the disk differs from the log.
 func (b *Base) changes(v *view) []change {
-	h := &b.hist
-	if !h.loaded || !v.exists {
+	if !v.exists {
 		return nil
 	}
 	var out []change
@@ -276,7 +273,7 @@ func (b *Base) documentChanges(v *view) []change {
 	var written, removed []change
 	seen := make(map[string]bool, len(v.docs))
 	for _, d := range v.docs {
-		if d.source.global {
+		if d.source.global || !utf8.ValidString(d.rel) { // an event names text
 			continue
 		}
 		seen[d.rel] = true
@@ -284,7 +281,7 @@ func (b *Base) documentChanges(v *view) []change {
 			continue
 		}
 		written = append(written, h.writtenChange(d, func() ([]byte, error) {
-			data, _, err := readBelow(d.source.dir, d.rel)
+			data, _, err := readBelow(b.ask, d.source.dir, d.rel)
 			if err == nil && addressOf(data) != d.address {
 				err = errMoved
 			}
@@ -316,8 +313,11 @@ func (b *Base) stillHidden(rel string, was logged) bool {
 	if !hidden(rel) {
 		return false
 	}
-	data, _, err := readBelow(filepath.Join(b.root, baseDir), rel)
-	return err == nil && addressOf(data) == was.address
+	data, _, err := readBelow(b.ask, filepath.Join(b.root, baseDir), rel)
+	if err != nil { // one that cannot be read now is not gone
+		return !isAbsent(err)
+	}
+	return addressOf(data) == was.address
 }
 
 // hidden reports whether a path goes through a folder that scans pass over.
@@ -403,3 +403,10 @@ func (h *history) settingsEvent(v *settings, data []byte) change {
 }
 
 func isNotExist(err error) bool { return errors.Is(err, fs.ErrNotExist) }
+
+// isAbsent reports whether an error says that there is no file of a name, and
+// not that it cannot be looked at now.
+func isAbsent(err error) bool {
+	return isNotExist(err) || errors.Is(err, fs.ErrInvalid) || errors.Is(err, syscall.ENOTDIR) ||
+		errors.Is(err, syscall.ELOOP) || errors.Is(err, syscall.ENAMETOOLONG) || errors.Is(err, syscall.EINVAL)
+}

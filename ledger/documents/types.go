@@ -117,9 +117,6 @@ func isDocumentName(p string) bool {
 }
 
 func isSlug(s string) bool {
-	if s == "" {
-		return false
-	}
 	for part := range strings.SplitSeq(s, "-") {
 		if part == "" {
 			return false

@@ -70,7 +70,7 @@ func (b *Base) checkUpdate(req *UpdateRequest, v *view) (rel string, err error) 
 
 // readForWrite reads a document that is about to be changed.
 func (b *Base) readForWrite(rel string) ([]byte, error) {
-	data, _, err := readBelow(filepath.Join(b.root, baseDir), rel)
+	data, _, err := readBelow(b.ask, filepath.Join(b.root, baseDir), rel)
 	switch {
 	case isNotExist(err):
 		return nil, fault.New(fault.NotFound, "document not found: %s", basePrefix+rel)
@@ -104,7 +104,7 @@ func (r *UpdateRequest) apply(shown, old string) (string, head, error) {
 	if r.Content != "" {
 		body = stripHead(r.Content)
 	}
-	text, err := compose(h, p.block, clearTags, body)
+	text, err := compose(h, p.doc, clearTags, body)
 	if err != nil {
 		return "", head{}, fault.Wrap(err, fault.Refused,
 			"cannot update %s: frontmatter cannot be preserved — repair frontmatter manually before updating", shown)

@@ -46,16 +46,21 @@ var readings = map[string]func(ctx context.Context, b *documents.Base) error{
 // failingBase is a project with linked documents whose ledger fails when f says so.
 func failingBase(t *testing.T, f **arctest.Fault) *world {
 	t.Helper()
-	l, err := ledger.Open("duckdb:///:memory:", ledger.Options{Fault: func(op string) error {
+	return failingWorld(t, memoryWith(t, asking(f)))
+}
+
+// asking are the options of a ledger that fails when f says so.
+func asking(f **arctest.Fault) ledger.Options {
+	return ledger.Options{Fault: func(op string) error {
 		if *f == nil {
 			return nil
 		}
 		return (*f).Ask(op)
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { l.Close() })
+	}}
+}
+
+func failingWorld(t *testing.T, l *ledger.Ledger) *world {
+	t.Helper()
 	w := &world{t: t, root: project(t, linkedFiles()), log: l}
 	w.reopen()
 	return w
@@ -65,9 +70,12 @@ func failingBase(t *testing.T, f **arctest.Fault) *world {
 // documents ask of the ledger: afterwards the old or the new state is on the
 // disk, and disk and ledger agree.
 func TestLedgerThatFails(t *testing.T) {
+	t.Parallel()
 	calls := maps.Clone(everyWrite)
 	maps.Copy(calls, readings)
 	total, long := 0, os.Getenv("ARCHE_LONG") != ""
+	var f *arctest.Fault
+	lent := &logs{t: t, opts: asking(&f)} // to projects whose ledger was opened before anything fails
 	for _, name := range slices.Sorted(maps.Keys(calls)) {
 		call := calls[name]
 		for _, known := range []bool{false, true} {
@@ -79,18 +87,21 @@ func TestLedgerThatFails(t *testing.T) {
 				if !long {
 					step = 1 + n/2
 				}
-				var f *arctest.Fault
-				w := failingBase(t, &f)
-				old := foldDisk(t, w.root)
+				f = nil
+				var w *world
 				if known {
+					w = failingWorld(t, lent.next())
 					w.check(t.Context())
+				} else {
+					w = failingBase(t, &f)
 				}
+				old := foldDisk(t, w.root)
 				next := &arctest.Fault{N: n, Err: errors.New("IO Error: Input/output error")}
 				f = next
 				failed := call(t.Context(), w.base)
 				f = nil
 				if n == 1 {
-					clean := failingBase(t, &f)
+					clean := failingWorld(t, lent.next())
 					if err := call(t.Context(), clean.base); err != nil {
 						t.Fatalf("%s: %v", name, err)
 					}
@@ -120,6 +131,7 @@ func TestLedgerThatFails(t *testing.T) {
 
 // TestCallsEndAtAnyMoment ends the context of each call at each question.
 func TestCallsEndAtAnyMoment(t *testing.T) {
+	t.Parallel()
 	calls := maps.Clone(everyWrite)
 	maps.Copy(calls, readings)
 	for _, name := range slices.Sorted(maps.Keys(calls)) {

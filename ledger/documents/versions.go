@@ -210,6 +210,10 @@ func parseMoment(s string) (time.Time, bool) {
 // given, as a new event. It answers path, restored (the event), address and
 // changed, false when the document has those bytes now.
 func (b *Base) Restore(ctx context.Context, p, ref string) (*canon.Object, error) {
+	named, err := b.historyPath(p)
+	if err != nil {
+		return nil, err
+	}
 	v, data, err := b.At(ctx, p, ref)
 	if err != nil {
 		return nil, err
@@ -220,16 +224,11 @@ func (b *Base) Restore(ctx context.Context, p, ref string) (*canon.Object, error
 		if view.settingsErr != nil {
 			return nil, errUnverified
 		}
-		checked, err := b.historyPath(p)
-		if err != nil {
-			return nil, err
-		}
-		if rel, err = b.guardWrite(basePrefix+checked, view.declared(), updating); err != nil {
+		if rel, err = b.guardWrite(basePrefix+named, view.declared(), updating); err != nil {
 			return nil, err
 		}
 		old, err := b.readForWrite(rel)
-		if fault.Is(err, fault.NotFound) {
-			changed = true
+		if changed = fault.Is(err, fault.NotFound); changed {
 			return b.recreate(rel, data), nil
 		}
 		if err != nil {
