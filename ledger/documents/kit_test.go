@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/arche-ledger/arche/internal/canon"
@@ -42,10 +43,34 @@ func slurp(t testing.TB, root, rel string) string {
 	return string(data)
 }
 
-// open opens the knowledge base of a project with a ledger in memory.
+// open opens the knowledge base of a project with a ledger in memory, which
+// projects of other tests have been in. A test that counts events asks for one of
+// its own.
 func open(t testing.TB, root string) *documents.Base {
 	t.Helper()
-	return openWith(t, root, memory(t))
+	return openWith(t, root, anyLog(t))
+}
+
+var common struct {
+	sync.Mutex
+	lent int
+	log  *ledger.Ledger // stays open: the process ends soon
+}
+
+// anyLog is a ledger for a project that does not mind who was there before.
+func anyLog(t testing.TB) *ledger.Ledger {
+	t.Helper()
+	common.Lock()
+	defer common.Unlock()
+	if common.lent%40 == 0 {
+		l, err := ledger.Open("duckdb:///:memory:", ledger.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		common.log = l
+	}
+	common.lent++
+	return common.log
 }
 
 func memory(t testing.TB) *ledger.Ledger {

@@ -151,7 +151,7 @@ func doneBy(ctx context.Context, t *testing.T, l *ledger.Ledger, write func(cont
 // trusted.
 func settledBase(t *testing.T, root string) *documents.Base {
 	t.Helper()
-	return settledBaseOn(t, root, memory(t))
+	return settledBaseOn(t, root, anyLog(t))
 }
 
 func settledBaseOn(t *testing.T, root string, l *ledger.Ledger) *documents.Base {

@@ -49,13 +49,9 @@ func (m *mount) walk(ctx context.Context, now func() time.Time, skip map[string]
 		w.changed.Store(true)
 	}
 	w.group, w.ctx = errgroup.WithContext(ctx)
-	w.group.SetLimit(max(2, min(4, runtime.GOMAXPROCS(0))))
-	if err = w.visit(m.tree); err == nil {
-		err = w.group.Wait()
-	} else {
-		_ = w.group.Wait() // the first error is told
-	}
-	if err != nil {
+	w.group.SetLimit(1 + max(2, min(4, runtime.GOMAXPROCS(0))))
+	w.group.Go(func() error { return w.visit(m.tree) }) // in the group too: the error that ended the others is told, not theirs
+	if err := w.group.Wait(); err != nil {
 		m.tree = nil // half-walked: start over
 		return false, err
 	}
