@@ -63,7 +63,7 @@ func (r *reader) caseViews(open []int32) ([]any, error) {
 			missing = append(missing, i)
 		}
 	}
-	for part := range slices.Chunk(missing, shelfMost/2) { // a case has two records
+	for part := range slices.Chunk(missing, r.l.cache.shelf/2) { // a case has two records
 		if err := r.ctx.Err(); err != nil {
 			return nil, err
 		}

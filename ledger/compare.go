@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -100,15 +101,16 @@ func (b *batch) rows(list []*canon.Object, from int) ([]row, error) {
 // callOf are the arguments that a replay needs. Numbers and comparators go in
 // as text: their literals are part of the pins.
 func callOf(req resolve.Request) (*canon.Object, error) {
+	comparators, err := canon.Compact(req.Comparators)
+	_, idErr := canon.Compact(req.IDField)
+	if err = cmp.Or(err, idErr); err != nil {
+		return nil, badText(err)
+	}
 	call := canon.Obj("id_field", req.IDField, "threshold", thresholdText(req))
 	if req.Entity != "" {
 		call.Set("entity", req.Entity)
 	} else {
-		text, err := canon.Compact(req.Comparators)
-		if err != nil {
-			return nil, badText(err)
-		}
-		call.Set("comparators", string(text))
+		call.Set("comparators", string(comparators))
 	}
 	for _, o := range []struct{ key, value string }{
 		{"backend", req.Backend}, {"block", req.Block}, {"pack_version", req.PackVersion}, {"engine", req.Engine},
@@ -143,8 +145,7 @@ func (b *batch) record(ctx context.Context, u *unit) error {
 	if err != nil {
 		return err
 	}
-	r := u.l.reader(ctx, u.db, u.s)
-	r.before = u.settle
+	r := u.reader()
 	for edges := range slices.Chunk(b.res.Edges, 1024) {
 		if ctx.Err() != nil {
 			return ctx.Err()

@@ -115,7 +115,7 @@ func (r *reader) stockEntities(list []int32) (n int, err error) {
 	var recs []int32
 	for _, e := range list {
 		n++
-		if recs = append(recs, r.s.ents[e].members...); len(recs) > shelfMost {
+		if recs = append(recs, r.s.ents[e].members...); len(recs) > r.l.cache.shelf {
 			break
 		}
 	}

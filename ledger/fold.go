@@ -44,7 +44,7 @@ func (s *state) apply(e *Event, body any) error {
 	case storedBody:
 		err = s.applyStored(e, b)
 	case runBody:
-		s.applyRun(e, b)
+		err = s.applyRun(e, b)
 	case decisionBody:
 		err = s.applyDecision(e, b)
 	case observedBody:
@@ -104,8 +104,11 @@ func (s *state) applyStored(e *Event, b storedBody) error {
 
 // applyRun notes the run and gives the records that its unit stored their
 // label: the text of the id field of their list, or their position in it.
-func (s *state) applyRun(e *Event, b runBody) {
-	id, _ := parseAddress(e.subject, runPrefix)
+func (s *state) applyRun(e *Event, b runBody) error {
+	id, ok := parseAddress(e.subject, runPrefix)
+	if !ok {
+		return alteredEvent(e, "its subject is no run id")
+	}
 	n := int32(len(s.runs)) //nolint:gosec // bounded by the number of events
 	s.runs = append(s.runs, run{id: id, seq: e.seq, verb: s.words.put(b.verb)})
 	s.runIdx[id] = n
@@ -121,6 +124,7 @@ func (s *state) applyRun(e *Event, b runBody) {
 		}
 	}
 	s.flushPending()
+	return nil
 }
 
 // flushPending writes the rows of stored records once their labels are known.

@@ -64,10 +64,6 @@ func RemoveEmpty(ctx context.Context, path string, opts Options) (removed bool, 
 		return false, err
 	}
 	defer func() { err = errors.Join(err, l.Close()) }()
-	_, seq, _, err := l.Head(ctx)
-	if err != nil || seq > 0 {
-		return false, err
-	}
 	err = l.Lend(ctx, func(path string) error { // nobody passes the gate meanwhile
 		if removed = l.state != nil && l.state.seq == 0; !removed {
 			return nil

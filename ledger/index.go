@@ -328,10 +328,7 @@ func (u *unit) unindex(ctx context.Context, id string) error {
 		return err
 	}
 	typ := u.s.recs[i].typ
-	at, ok := slices.BinarySearch(u.s.byType[typ], i)
-	if !ok {
-		return nil
-	}
+	at, _ := slices.BinarySearch(u.s.byType[typ], i)
 	return u.db.Exec(ctx, `DELETE FROM index_parts WHERE entity_type = ? AND first <= ? AND first + n > ?`, u.s.words.get(typ), int64(at), int64(at))
 }
 

@@ -24,7 +24,7 @@ func (l *Ledger) Observe(ctx context.Context, recordID string, evidence *canon.O
 		if given < 0 {
 			return noRecord(recordID)
 		}
-		o := &observation{u: u, r: l.reader(ctx, u.db, u.s), given: given, from: u.s.newest(given), evidence: evidence}
+		o := &observation{u: u, r: u.reader(), given: given, from: u.s.newest(given), evidence: evidence}
 		var err error
 		out, err = o.run()
 		return err

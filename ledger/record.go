@@ -109,6 +109,7 @@ func packForm(rec *canon.Object) *canon.Object {
 // views made of them. It is emptied when values are erased.
 type cache struct {
 	most    int // contentCacheMost, but in tests
+	shelf   int // shelfMost, but in tests
 	content map[int32]*canon.Object
 	labels  map[int32]string
 	cases   map[int32]*canon.Object
@@ -123,6 +124,7 @@ type cache struct {
 func (c *cache) reset() {
 	*c = cache{
 		most:    cmp.Or(c.most, contentCacheMost),
+		shelf:   cmp.Or(c.shelf, shelfMost),
 		content: map[int32]*canon.Object{}, labels: map[int32]string{}, cases: map[int32]*canon.Object{},
 		exact: map[int32][]exactValue{}, corpora: map[corpusKey]*corpus{},
 		runs: map[int32]*runRecord{}, unindexed: map[int32][]byte{},
@@ -144,6 +146,9 @@ type reader struct {
 	// before, when set, is called before contents are read: a long unit has the
 	// database busy.
 	before func() error
+	// u is the unit that the reading is part of: what it stored is not in the file
+	// yet. It is nil when nothing is written.
+	u *unit
 }
 
 func (l *Ledger) reader(ctx context.Context, db *duck.DB, s *state) *reader {
@@ -262,7 +267,11 @@ func (r *reader) contents(want []int32, take func(i int32, data []byte) error) e
 	bySeq := make(map[int64]int32, len(want))
 	for _, i := range want {
 		seq := r.s.recs[i].seq
-		if _, ok := bySeq[seq]; !ok {
+		if data := r.u.holds(seq); data != nil {
+			if err := take(i, data); err != nil {
+				return err
+			}
+		} else if _, ok := bySeq[seq]; !ok {
 			seqs, bySeq[seq] = append(seqs, seq), i
 		}
 	}

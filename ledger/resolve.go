@@ -29,7 +29,7 @@ func (l *Ledger) Resolve(ctx context.Context, record *canon.Object, entityType s
 	var out *canon.Object
 	err = l.write(ctx, func(u *unit) error {
 		v := &arrival{
-			u: u, r: l.reader(ctx, u.db, u.s), row: entering, form: packForm(given),
+			u: u, r: u.reader(), row: entering, form: packForm(given),
 			key: corpusKey{entityType, l.opts.PackVersion, l.opts.Engine}, typ: u.s.words.put(baseEntity(entityType)),
 		}
 		out, err = v.resolve(ctx)

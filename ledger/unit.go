@@ -1,9 +1,11 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"database/sql/driver"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/arche-ledger/arche/ledger/duck"
@@ -152,6 +154,27 @@ func (u *unit) addText(kind, subject, supersedes, body, id string, folded any) (
 func (u *unit) blob(address string, data []byte) {
 	u.blobs = append(u.blobs, []driver.Value{address, data, u.seq})
 	u.stored = true
+}
+
+// reader answers questions about records within the unit.
+func (u *unit) reader() *reader {
+	r := u.l.reader(u.ctx, u.db, u.s)
+	r.u, r.before = u, u.settle
+	return r
+}
+
+// holds is the content that an event of the unit stored first, nil when the unit
+// does not hold it.
+func (u *unit) holds(seq int64) []byte {
+	if u == nil {
+		return nil
+	}
+	n, ok := slices.BinarySearchFunc(u.blobs, seq, func(b []driver.Value, seq int64) int { return cmp.Compare(b[2].(int64), seq) })
+	if !ok {
+		return nil
+	}
+	data, _ := u.blobs[n][1].([]byte)
+	return data
 }
 
 // commit makes the unit durable: transaction, head, then the caller answers.
