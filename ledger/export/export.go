@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/arche-ledger/arche/attest"
@@ -144,8 +145,17 @@ func (f *folder) write(ctx context.Context, l *ledger.Ledger, src source, req Re
 	if req.Until == 0 || req.Until > m.Head.Seq {
 		req.Until = m.Head.Seq // what is appended meanwhile is not in the export
 	}
-	if m.Checkpoint, err = newestCheckpoint(ctx, l); err != nil {
+	if m.Checkpoint, err = oneText(ctx, l, newestCheckpoint); err != nil {
 		return nil, err
+	}
+	if req.What == "events" && req.Filter.Reveal {
+		from, err := oneText(ctx, l, contentsFrom)
+		if err != nil {
+			return nil, err
+		}
+		if from != nil {
+			m.ContentsFrom, _ = strconv.ParseInt(*from, 10, 64) // the ledger reads it on opening
+		}
 	}
 	names, err := f.writeFiles(ctx, l, src, req, &m)
 	if err == nil {
@@ -157,17 +167,22 @@ func (f *folder) write(ctx context.Context, l *ledger.Ledger, src source, req Re
 	return seal(f.disk, f.dir, m, names, req.Key)
 }
 
-// newestCheckpoint is the note of the log's last signed checkpoint.
-func newestCheckpoint(ctx context.Context, l *ledger.Ledger) (*string, error) {
-	var note *string
-	err := l.Query(ctx, `SELECT json_extract_string(body, '$.note') FROM events WHERE kind = 'checkpoint.signed' ORDER BY seq DESC LIMIT 1`, nil,
-		func(v []driver.Value) error {
-			if text, ok := v[0].(string); ok {
-				note = &text
-			}
-			return nil
-		})
-	return note, err
+const (
+	// newestCheckpoint asks for the note of the log's last signed checkpoint.
+	newestCheckpoint = `SELECT json_extract_string(body, '$.note') FROM events WHERE kind = 'checkpoint.signed' ORDER BY seq DESC LIMIT 1`
+	// contentsFrom asks for the event that ContentsFrom of a manifest names.
+	contentsFrom = `SELECT value FROM meta WHERE key = 'contents_from_event'`
+)
+
+// oneText is the answer to a question for one text, nil when there is none.
+func oneText(ctx context.Context, l *ledger.Ledger, query string) (answer *string, err error) {
+	err = l.Query(ctx, query, nil, func(v []driver.Value) error {
+		if text, ok := v[0].(string); ok {
+			answer = &text
+		}
+		return nil
+	})
+	return answer, err
 }
 
 func (src source) shown(reveal bool) []Column {

@@ -30,18 +30,22 @@ const signatureType = "arche-export+jws"
 
 // Manifest says what an export holds and where it was cut from the log.
 type Manifest struct {
-	Schema     string   `json:"schema"`
-	What       string   `json:"what"`
-	Format     string   `json:"format"`
-	CreatedAt  string   `json:"created_at"` // UTC, to the second
-	Program    string   `json:"program"`
-	Head       Head     `json:"head"`
-	Checkpoint *string  `json:"checkpoint"` // newest signed checkpoint of the log, as its note text
-	Filter     Filter   `json:"filter"`
-	Count      int64    `json:"count"` // rows, or things told of
-	Columns    []Column `json:"columns"`
-	Files      []File   `json:"files"`
-	Signer     *string  `json:"signer"` // did:key of the signature beside it
+	Schema     string  `json:"schema"`
+	What       string  `json:"what"`
+	Format     string  `json:"format"`
+	CreatedAt  string  `json:"created_at"` // UTC, to the second
+	Program    string  `json:"program"`
+	Head       Head    `json:"head"`
+	Checkpoint *string `json:"checkpoint"` // newest signed checkpoint of the log, as its note text
+	// ContentsFrom is the first event whose contents must all be in an export of
+	// events with them; 0 when that is the first of all. A log that came in without
+	// contents has them of what was appended since.
+	ContentsFrom int64    `json:"contents_from_event,omitempty"`
+	Filter       Filter   `json:"filter"`
+	Count        int64    `json:"count"` // rows, or things told of
+	Columns      []Column `json:"columns"`
+	Files        []File   `json:"files"`
+	Signer       *string  `json:"signer"` // did:key of the signature beside it
 }
 
 // Head is the end of the log that an export was made from.

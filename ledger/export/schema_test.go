@@ -55,6 +55,7 @@ func manifestSchema() *canon.Object {
 		"columns", canon.Obj("type", "array", "items", object("name", text, "type", text)),
 		"files", canon.Obj("type", "array", "items", object("name", text, "bytes", count, "sha256", hash)), "signer", maybe,
 	)
+	m.Value("properties").(*canon.Object).Set("contents_from_event", canon.Obj("type", "integer", "minimum", 1)) // where it matters
 	out := canon.Obj("$schema", dialect, "title", "manifest.json of an arche export")
 	for k, v := range m.All() {
 		out.Set(k, v)

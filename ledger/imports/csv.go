@@ -9,7 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
+	"math"
 	"path/filepath"
 	"strings"
 	"unicode/utf8"
@@ -24,11 +24,12 @@ import (
 // files of one form differently.
 var delimiters = []rune{',', ';', '\t', '|'}
 
-func readCSV(ctx context.Context, name, path, format string) (*Table, error) {
-	if err := checkText(ctx, name, path); err != nil {
+// readCSV reads the table at path, which DuckDB opens itself; in is the same file.
+func readCSV(ctx context.Context, name, path string, in io.ReaderAt, format string) (*Table, error) {
+	if err := checkText(ctx, name, io.NewSectionReader(in, 0, math.MaxInt64)); err != nil {
 		return nil, err
 	}
-	columns, delimiter, err := readHeader(name, path, format)
+	columns, delimiter, err := readHeader(name, io.NewSectionReader(in, 0, math.MaxInt64), format)
 	if err != nil {
 		return nil, err
 	}
@@ -36,21 +37,17 @@ func readCSV(ctx context.Context, name, path, format string) (*Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	db, err := duck.OpenFiles()
-	if err != nil {
-		return nil, err
-	}
-	defer db.Close()
-	conn, err := db.Conn(ctx) // the table of rejects belongs to one connection
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", name, err)
-	}
-	defer conn.Close()
 	t := &Table{Name: name, Columns: columns}
-	if t.Rows, err = queryRows(ctx, conn, csvQuery(columns, delimiter), file); err != nil {
-		return nil, csvFault(ctx, name, err)
+	err = withFiles(ctx, func(conn *sql.Conn) error { // the table of rejects belongs to one connection
+		if t.Rows, err = queryRows(ctx, conn, csvQuery(columns, delimiter), file); err != nil {
+			return csvFault(name, err)
+		}
+		return rejected(ctx, conn, name)
+	})
+	if err != nil {
+		return nil, ended(ctx, err)
 	}
-	return t, rejected(ctx, conn, name)
+	return t, nil
 }
 
 func csvQuery(columns []string, delimiter rune) string {
@@ -75,22 +72,24 @@ func queryRows(ctx context.Context, conn *sql.Conn, query string, args ...any) (
 	defer rows.Close()
 	out := []*canon.Object{}
 	var text sql.RawBytes
-	for rows.Next() {
-		if err := rows.Scan(&text); err != nil {
-			return nil, err
+	for err == nil && rows.Next() {
+		err = rows.Scan(&text)
+		var o *canon.Object
+		if err == nil {
+			o, err = canon.ParseObject(text, canon.Limits{NonFinite: true})
 		}
-		o, err := canon.ParseObject(text, canon.Limits{NonFinite: true})
 		if err != nil {
-			return nil, fmt.Errorf("row %d: %w", len(out)+1, err)
+			err = fmt.Errorf("row %d: %w", len(out)+1, err)
 		}
 		out = append(out, o)
 	}
-	return out, rows.Err()
+	return out, errors.Join(err, rows.Err())
 }
 
 // rejected turns the first row that did not fit into an error with its place.
 func rejected(ctx context.Context, conn *sql.Conn, name string) error {
-	var line, column int64
+	var line int64
+	var column sql.NullInt64 // a line that is too long has none
 	var columnName sql.NullString
 	var kind, detail string
 	err := conn.QueryRowContext(ctx, `SELECT line, column_idx, column_name, error_type::VARCHAR, coalesce(error_message, '')
@@ -101,7 +100,10 @@ func rejected(ctx context.Context, conn *sql.Conn, name string) error {
 	case err != nil:
 		return fmt.Errorf("read %s: %w", name, err)
 	}
-	where := fmt.Sprintf("%s, line %d, column %d", name, line, column)
+	where := fmt.Sprintf("%s, line %d", name, line)
+	if column.Valid {
+		where += fmt.Sprintf(", column %d", column.Int64)
+	}
 	if columnName.Valid {
 		where += " (" + columnName.String + ")"
 	}
@@ -123,32 +125,22 @@ func rejected(ctx context.Context, conn *sql.Conn, name string) error {
 }
 
 // csvFault keeps DuckDB's text, which quotes the file, as the cause only.
-func csvFault(ctx context.Context, name string, err error) error {
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
+func csvFault(name string, err error) error {
+	const place = "CSV Error on Line: "
 	var line int
-	if i := strings.Index(err.Error(), "CSV Error on Line: "); i >= 0 {
-		if _, scanErr := fmt.Sscanf(err.Error()[i:], "CSV Error on Line: %d", &line); scanErr == nil {
-			return fault.Wrap(err, fault.Invalid, "%s, line %d: the row is not CSV", name, line).
-				WithHint("check the quotes: a double quote inside a quoted value is written twice")
-		}
+	_, text, _ := strings.Cut(err.Error(), place)
+	if _, none := fmt.Sscan(text, &line); none == nil {
+		return fault.Wrap(err, fault.Invalid, "%s, line %d: the row is not CSV", name, line).
+			WithHint("check the quotes: a double quote inside a quoted value is written twice")
 	}
 	return fault.Wrap(err, fault.Invalid, "%s can't be read as CSV", name)
 }
 
 // readHeader reads the first record: the column names and what divides them.
-func readHeader(name, path, format string) ([]string, rune, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, 0, fileFault(name, err)
-	}
-	defer f.Close()
-	in := bufio.NewReaderSize(f, 1<<16)
+func readHeader(name string, file io.Reader, format string) ([]string, rune, error) {
+	in := bufio.NewReaderSize(file, 1<<16)
 	if b, err := in.Peek(len(bom)); err == nil && string(b) == bom {
-		if _, err := in.Discard(len(bom)); err != nil {
-			return nil, 0, fileFault(name, err)
-		}
+		_, _ = in.Discard(len(bom)) // which are there
 	}
 	line, err := headerLine(in)
 	if err != nil {
@@ -225,12 +217,7 @@ func mostFrequent(line string) rune {
 
 // checkText finds the first byte that is not UTF-8 text, which DuckDB would
 // only name as a file.
-func checkText(ctx context.Context, name, path string) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return fileFault(name, err)
-	}
-	defer f.Close()
+func checkText(ctx context.Context, name string, f io.Reader) error {
 	buf := make([]byte, 1<<20)
 	kept, line, lineStart, offset := 0, 1, 0, 0
 	for {
@@ -277,20 +264,16 @@ func firstBad(data []byte, last bool) int {
 	if !last {
 		data = data[:len(data)-incomplete(data)]
 	}
-	if i := bytes.IndexByte(data, 0); i >= 0 && utf8.Valid(data[:i]) {
-		return i
-	}
-	if utf8.Valid(data) {
+	if bytes.IndexByte(data, 0) < 0 && utf8.Valid(data) {
 		return -1
 	}
-	for i := 0; i < len(data); {
+	for i := 0; ; {
 		r, size := utf8.DecodeRune(data[i:])
-		if r == utf8.RuneError && size <= 1 {
+		if r == 0 || r == utf8.RuneError && size <= 1 {
 			return i
 		}
 		i += size
 	}
-	return -1
 }
 
 // incomplete is the number of bytes at the end that begin a character.
@@ -309,11 +292,8 @@ func incomplete(data []byte) int {
 // plainPath is the path for DuckDB, which reads a pattern where it can.
 func plainPath(name, path string) (string, error) {
 	full, err := filepath.Abs(path)
-	if err != nil {
-		return "", fileFault(name, err)
+	if err == nil && strings.ContainsAny(full, "*?[") {
+		err = fault.New(fault.Invalid, "%s: a path with *, ? or [ is read as a pattern", name).WithHint("rename the file, or its folder")
 	}
-	if strings.ContainsAny(full, "*?[") {
-		return "", fault.New(fault.Invalid, "%s: a path with *, ? or [ is read as a pattern", name).WithHint("rename the file, or its folder")
-	}
-	return full, nil
+	return full, fileFault(name, err)
 }

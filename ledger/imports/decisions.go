@@ -10,8 +10,10 @@ import (
 	"slices"
 
 	"github.com/arche-ledger/arche/internal/canon"
+	"github.com/arche-ledger/arche/internal/disk"
 	"github.com/arche-ledger/arche/internal/fault"
 	"github.com/arche-ledger/arche/ledger"
+	"github.com/arche-ledger/arche/ledger/duck"
 	"github.com/arche-ledger/arche/ledger/export"
 )
 
@@ -48,20 +50,37 @@ func Decisions(ctx context.Context, name string, key ed25519.PublicKey, path str
 	if m.Head.Seq == 0 {
 		return nil, fault.New(fault.Invalid, "the export is of an empty ledger; there is nothing to import")
 	}
-	if _, err := os.Stat(path); err == nil {
+	if taken(path) {
 		empty, err := ledger.RemoveEmpty(ctx, path, opts)
 		if err != nil || !empty {
 			info.Already = true
 			return info, errors.Join(err, holds(ctx, path, opts, m))
 		}
 	}
-	work, err := os.MkdirTemp(filepath.Dir(path), ".arche-import-*") // mode 0700
-	if err != nil {
-		return nil, fileFault(filepath.Dir(path), err)
+	return info, beside(path, opts, func(d disk.Disk, work string) error {
+		b := &bringing{ctx: ctx, dir: dir, m: m, form: rowForm(m), work: work, disk: d}
+		return ledger.Found(ctx, path, opts, m.Head.Link, b.events, b.compare)
+	})
+}
+
+// taken reports whether a ledger file lies at path, or one whose installation there
+// was stopped and which the next opening ends.
+func taken(path string) bool {
+	if _, err := os.Lstat(path); err == nil {
+		return true
 	}
-	defer os.RemoveAll(work)
-	b := &bringing{ctx: ctx, dir: dir, m: m, form: rowForm(m), work: work}
-	return info, ledger.Found(ctx, path, opts, m.Head.Link, b.events, b.compare)
+	_, err := os.Lstat(duck.LogPath(path)) // a log without its file is never opened
+	return err != nil && duck.Vacant(path) != nil
+}
+
+// beside lends a private folder beside the ledger file to make.
+func beside(path string, opts ledger.Options, fn func(d disk.Disk, work string) error) error {
+	d := disk.Disk{Fault: opts.Fault}
+	work, err := d.MkdirTemp(filepath.Dir(path), ".arche-import-*") // mode 0700
+	if err != nil {
+		return fileFault(filepath.Dir(path), err)
+	}
+	return errors.Join(fn(d, work), fileFault(filepath.Dir(path), d.RemoveAll(work)))
 }
 
 // folderOf is the export that a name means: its folder, or the file of rows in it.
@@ -95,8 +114,9 @@ func importable(m *export.Manifest, name, dir string) error {
 	case beside != 2:
 		return fault.New(fault.Invalid, "the export holds rows without the log that they are imported with").
 			WithHint(whole + " --format jsonl or parquet, without --rows-only")
-	case m.Head.Log != "main":
-		return fault.New(fault.Invalid, "the export is of log %s; a ledger file holds the log main", canon.Repr(m.Head.Log))
+	}
+	if err := mainLog(m); err != nil {
+		return err
 	}
 	want := export.Columns("decisions")
 	if m.Filter.Reveal {
@@ -113,6 +133,14 @@ func importable(m *export.Manifest, name, dir string) error {
 	return nil
 }
 
+// mainLog refuses an export of another log than a ledger file holds.
+func mainLog(m *export.Manifest) error {
+	if m.Head.Log != "main" {
+		return fault.New(fault.Invalid, "the export is of log %s; a ledger file holds the log main", canon.Repr(m.Head.Log))
+	}
+	return nil
+}
+
 func rowForm(m *export.Manifest) string {
 	if m.Format == "dsse" {
 		return "jsonl"
@@ -122,26 +150,28 @@ func rowForm(m *export.Manifest) string {
 
 // holds reports whether an existing ledger has the exported log as its beginning.
 func holds(ctx context.Context, path string, opts ledger.Options, m *export.Manifest) error {
-	l, err := ledger.Open(path, opts)
-	if err != nil {
-		return err
-	}
-	defer l.Close()
-	link := ""
-	for e, err := range l.Events(ctx, ledger.Filter{After: m.Head.Seq - 1}) {
-		if err != nil {
-			return err
-		}
-		if e.Seq() == m.Head.Seq {
-			link = e.Link()
-		}
-		break
-	}
-	if link != m.Head.Link {
-		return fault.New(fault.Refused, "the ledger file exists already and holds another log").
+	link, err := linkOf(ctx, path, opts, m.Head.Seq)
+	if err == nil && link != m.Head.Link {
+		err = fault.New(fault.Refused, "the ledger file exists already and holds another log").
 			WithHint("name a file that is not there yet; two logs are never mixed")
 	}
-	return nil
+	return err
+}
+
+// linkOf is the link of an event of a ledger, "" when it has none such.
+func linkOf(ctx context.Context, path string, opts ledger.Options, seq int64) (link string, err error) {
+	l, err := ledger.Open(path, opts)
+	if err != nil {
+		return "", err
+	}
+	defer l.Close()
+	for e, err := range l.Events(ctx, ledger.Filter{After: seq - 1}) {
+		if err != nil {
+			return "", err
+		}
+		return e.Link(), nil
+	}
+	return "", nil
 }
 
 // bringing makes events of the rows of an export.
@@ -151,6 +181,7 @@ type bringing struct {
 	m    *export.Manifest
 	form string // jsonl or parquet
 	work string // a private folder
+	disk disk.Disk
 }
 
 // events yields the events of the export in their order: each as the log has it,
@@ -277,14 +308,10 @@ func (r *listReader) end() error {
 
 // decisionBody is the body of a decision's event out of its row.
 func decisionBody(row *tableRow, pos any) *canon.Object {
-	var withheld any
-	if w, ok := row.values["withheld"].(string); ok {
-		withheld = w
-	}
 	v := row.values
 	return canon.Obj("action", v["action"], "decision_id", v["decision_id"], "evidence", v["evidence"], "explanation", v["explanation"],
 		"factors", v["factors"], "identity", v["identity"], "link", v["links"], "pins", v["pins"], "pos", pos, "run", v["run_id"],
-		"score", v["score"], "verb", v["verb"], "withheld", withheld)
+		"score", v["score"], "verb", v["verb"], "withheld", v["withheld"])
 }
 
 // blobsOf are the contents that came with an event.
@@ -311,12 +338,9 @@ func blobsOf(entry *tableRow) (out []ledger.Blob, err error) {
 func (b *bringing) compare(l *ledger.Ledger) error {
 	dir := filepath.Join(b.work, "again")
 	m, err := export.Write(b.ctx, l, export.Request{What: "decisions", Format: b.form, Dir: dir, Program: b.m.Program, At: b.m.CreatedAt,
-		Filter: export.Filter{Reveal: b.m.Filter.Reveal}})
+		Filter: export.Filter{Reveal: b.m.Filter.Reveal}, Disk: b.disk})
 	if err != nil {
 		return err
-	}
-	if m.Count != b.m.Count {
-		return fault.New(fault.Invalid, "the log gives %d decisions, the export has %d", m.Count, b.m.Count)
 	}
 	for _, f := range m.Files {
 		if slices.Contains(b.m.Files, f) {
@@ -344,12 +368,9 @@ func (b *bringing) sameRows(again *bringing, name string, columns []export.Colum
 	ours, stop := again.pull(name, columns)
 	defer stop()
 	for {
-		x, err, more := theirs()
-		if err != nil {
-			return err
-		}
-		y, err, also := ours()
-		if err != nil {
+		x, err1, more := theirs()
+		y, err2, also := ours()
+		if err := errors.Join(err1, err2); err != nil {
 			return err
 		}
 		if more != also {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -308,6 +309,18 @@ func TestForgedDecisions(t *testing.T) {
 		}
 	}
 	const rows, log, runs = "decisions.jsonl", "decisions.log.jsonl", "decisions.lists.jsonl"
+	plain, _ := exportDecisions(t, l, "jsonl", false)
+	revealed, _ := exportDecisions(t, l, "jsonl", true)
+	first := func(pattern, now string) func(string) string {
+		return func(text string) string {
+			return strings.Replace(text, regexp.MustCompile(pattern).FindString(text), now, 1)
+		}
+	}
+	content := func(change string) func(string) string {
+		return func(text string) string {
+			return regexp.MustCompile(`"contents":\[\{"address":("[^"]*"),"bytes":("[^"]*")\}`).ReplaceAllString(text, `"contents":[`+change)
+		}
+	}
 	for _, c := range []struct {
 		want, file string
 		change     func(string) string
@@ -337,8 +350,33 @@ func TestForgedDecisions(t *testing.T) {
 		{"column recorded_at: no time", log, swap(`"recorded_at":"20`, `"recorded_at":"x20`)},
 		{"column seq: no BIGINT", log, swap(`"seq":1,`, `"seq":"1",`)},
 		{"no column 'extra' is known", log, swap(`{"seq"`, `{"extra":null,"seq"`)},
+		{"decisions.jsonl ends within a row", rows, func(text string) string { return strings.TrimSuffix(text, "\n") }},
+		{"decisions.log.jsonl ends within a row", log, func(text string) string { return text + "{" }},
+		{"decisions.lists.jsonl ends within a row", runs, func(text string) string { return text + "{" }},
+		{"decisions.jsonl, row 3: no JSON object", rows, line(func(l []string) []string { l[2] = "[]\n"; return l })},
+		{"no JSON object", rows, func(text string) string { return text + "[]\n" }},
+		{"decisions.lists.jsonl, row 2: no JSON object", runs, line(func(l []string) []string { l[1] = "[]\n"; return l })},
+		{"decisions.lists.jsonl, row 1: no JSON object", runs, line(func(l []string) []string { l[0] = "[]\n"; return l })},
+		{"row 1: the list is no list of records", runs, first(`"entry":.*`, `"entry":99999999999999999999}`)},
+		{"column recorded_at: no time", rows, swap(`"recorded_at":"20`, `"recorded_at":"x20`)},
+		{"column seq: no whole number", log, swap(`"seq":1,`, `"seq":99999999999999999999,`)},
+		{"column seq: no whole number", log, swap(`"seq":1,`, `"seq":null,`)},
+		{"column v: no whole number", log, swap(`"v":1,`, `"v":null,`)},
+		{"no row of decisions is about event", rows, first(`"seq":\d+`, `"seq":99999999999999999999`)},
+		{"column live: no BOOLEAN", rows, swap(`"live":true`, `"live":1`)},
+		{"column verb: no VARCHAR", rows, first(`"verb":"[^"]*"`, `"verb":7`)},
+		{"the body is no content of an event", log, swap(`"body":{`, `"body":{"big":99999999999999999999,`)},
+		{"row 1: a content is no object", log, content(`7`)},
+		{"a content is no address with bytes", log, content(`{"address":7,"bytes":$2}`)},
+		{"a content is no address with bytes", log, content(`{"address":$1,"bytes":7}`)},
+		{"a content is no address with bytes", log, content(`{"address":$1,"bytes":"*"}`)},
+		{"a content is no address with bytes", log, content(`{"address":$1,"bytes":$2,"more":1}`)},
+		{"the content is not what was stored", log, content(`{"address":$1,"bytes":"QQ=="}`)},
 	} {
-		dir, _ := exportDecisions(t, l, "jsonl", false)
+		dir := copied(t, plain)
+		if strings.Contains(c.want, "content") && c.file == log {
+			dir = copied(t, revealed)
+		}
 		reseal(t, dir, c.file, c.change)
 		path := filepath.Join(t.TempDir(), "l.duckdb")
 		_, err := imports.Decisions(t.Context(), dir, nil, path, ledger.Options{})

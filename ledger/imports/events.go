@@ -6,15 +6,14 @@ import (
 	"crypto/ed25519"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/zeebo/blake3"
 
 	"github.com/arche-ledger/arche/internal/canon"
+	"github.com/arche-ledger/arche/internal/disk"
 	"github.com/arche-ledger/arche/internal/fault"
 	"github.com/arche-ledger/arche/ledger"
 	"github.com/arche-ledger/arche/ledger/export"
@@ -32,15 +31,15 @@ func Events(ctx context.Context, dir string, key ed25519.PublicKey, path string,
 	if err := whole(m); err != nil {
 		return nil, err
 	}
-	backup, err := os.MkdirTemp(filepath.Dir(path), ".arche-import-*") // mode 0700
-	if err != nil {
-		return nil, fileFault(filepath.Dir(path), err)
-	}
-	defer os.RemoveAll(backup)
-	if err := asBackup(ctx, filepath.Join(dir, "events.jsonl"), backup, m); err != nil {
-		return nil, err
-	}
-	return ledger.Restore(ctx, backup, path, opts)
+	var info *ledger.BackupInfo
+	err = beside(path, opts, func(d disk.Disk, work string) error {
+		err := asBackup(ctx, d, filepath.Join(dir, "events.jsonl"), work, m)
+		if err == nil {
+			info, err = ledger.Restore(ctx, work, path, opts)
+		}
+		return err
+	})
+	return info, err
 }
 
 // verified is the manifest of an export that verifies, with the pinned key when
@@ -68,59 +67,46 @@ func whole(m *export.Manifest) error {
 	case !f.Reveal:
 		return fault.New(fault.Invalid, "the export holds no contents, so records would have no values").WithHint("export with --reveal")
 	}
-	return nil
+	return mainLog(m)
 }
 
 // asBackup writes the export in the form of a backup, which package ledger
 // restores: events.jsonl, blobs.jsonl, and a manifest with their hashes.
-func asBackup(ctx context.Context, file, dir string, m *export.Manifest) error {
-	in, err := os.Open(file)
-	if err != nil {
-		return fileFault(file, err)
-	}
-	defer in.Close()
-	events, err := newHashed(filepath.Join(dir, "events.jsonl"))
-	if err != nil {
-		return err
-	}
-	defer events.file.Close()
-	blobs, err := newHashed(filepath.Join(dir, "blobs.jsonl"))
-	if err != nil {
-		return err
-	}
-	defer blobs.file.Close()
-	count := int64(0)
-	lines := bufio.NewReaderSize(in, 1<<16)
-	for n := 1; ; n++ {
-		line, err := lines.ReadBytes('\n')
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err == nil {
-			err = ctx.Err()
-		}
-		if err != nil {
-			return err
-		}
-		stored, err := splitEvent(line, events, blobs)
-		if err != nil {
-			return fault.Wrap(err, fault.Invalid, "events.jsonl, line %d: no event", n)
-		}
-		count += stored
+func asBackup(ctx context.Context, d disk.Disk, file, dir string, m *export.Manifest) error {
+	events, err1 := newHashed(d, dir, "events.jsonl")
+	blobs, err2 := newHashed(d, dir, "blobs.jsonl")
+	last, err3 := newHashed(d, dir, "manifest.json")
+	err := errors.Join(err1, err2, err3)
+	count, n := int64(0), 0
+	if err == nil {
+		err = eachLine("events.jsonl", file, func(line []byte) error {
+			n++
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			stored, err := splitEvent(line, events, blobs)
+			if err != nil {
+				return fault.Wrap(err, fault.Invalid, "events.jsonl, line %d: no event", n)
+			}
+			count += stored
+			return nil
+		})
 	}
 	manifest := canon.Obj("form", "arche.backup.v1", "format", 1, "log", m.Head.Log, "events", m.Count, "blobs", count, "link", m.Head.Link)
-	for name, h := range map[string]*hashed{"events.jsonl": events, "blobs.jsonl": blobs} {
-		sum, err := h.close()
-		if err != nil {
-			return err
+	if m.ContentsFrom != 0 { // one below 1 is refused there
+		manifest.Set("contents_from_event", m.ContentsFrom)
+	}
+	for _, h := range []*hashed{events, blobs} {
+		if h != nil {
+			err = errors.Join(err, h.close())
+			manifest.Set(h.name, hex.EncodeToString(h.sum.Sum(nil)))
 		}
-		manifest.Set(name, sum)
 	}
-	text, err := canon.Indent(manifest)
-	if err != nil {
-		return err
+	if last != nil {
+		last.line(manifest)
+		err = errors.Join(err, last.close())
 	}
-	return spool(filepath.Join(dir, "manifest.json"), append(text, '\n'))
+	return err
 }
 
 // splitEvent writes the event of an exported row, and the contents beside it.
@@ -136,50 +122,43 @@ func splitEvent(line []byte, events, blobs *hashed) (stored int64, err error) {
 	contents, _ := row.Value("contents").([]any)
 	row.Delete("contents")
 	row.Set("body", string(body))
-	if err := events.line(row); err != nil {
-		return 0, err
-	}
+	events.line(row)
 	for _, c := range contents {
 		o, ok := c.(*canon.Object)
 		if !ok {
 			return 0, errors.New("a content is no object")
 		}
-		if err := blobs.line(canon.Obj("seq", row.Value("seq"), "address", o.Value("address"), "bytes", o.Value("bytes"))); err != nil {
-			return 0, err
-		}
+		blobs.line(canon.Obj("seq", row.Value("seq"), "address", o.Value("address"), "bytes", o.Value("bytes")))
 		stored++
 	}
 	return stored, nil
 }
 
-// hashed is a private file whose BLAKE3 hash is taken as it is written.
+// hashed is a private file whose BLAKE3 hash is taken as it is written. What fails
+// in writing it is told when it is closed.
 type hashed struct {
-	file *os.File
+	name string
+	file *disk.File
 	out  *bufio.Writer
 	sum  *blake3.Hasher
+	err  error
 }
 
-func newHashed(path string) (*hashed, error) {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+func newHashed(d disk.Disk, dir, name string) (*hashed, error) {
+	f, err := d.Create(filepath.Join(dir, name))
 	if err != nil {
-		return nil, err
+		return nil, fileFault(name, err)
 	}
 	h := blake3.New()
-	return &hashed{f, bufio.NewWriterSize(io.MultiWriter(f, h), 1<<16), h}, nil
+	return &hashed{name: name, file: f, out: bufio.NewWriterSize(io.MultiWriter(f, h), 1<<16), sum: h}, nil
 }
 
-func (h *hashed) line(o *canon.Object) error {
+func (h *hashed) line(o *canon.Object) {
 	text, err := canon.Compact(o)
-	if err != nil {
-		return err
-	}
-	_, err = h.out.Write(append(text, '\n'))
-	return err
+	h.err = errors.Join(h.err, err)
+	_, _ = h.out.Write(append(text, '\n'))
 }
 
-func (h *hashed) close() (string, error) {
-	if err := errors.Join(h.out.Flush(), h.file.Close()); err != nil {
-		return "", fmt.Errorf("write the events: %w", err)
-	}
-	return hex.EncodeToString(h.sum.Sum(nil)), nil
+func (h *hashed) close() error {
+	return fileFault(h.name, errors.Join(h.err, h.out.Flush(), h.file.Close()))
 }

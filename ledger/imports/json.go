@@ -77,10 +77,8 @@ func (t *Table) addLines(ctx context.Context, data []byte) error {
 // jsonFault gives the place of a syntax error as line and column; line is the
 // line that data stands on, 0 when data is the whole file.
 func jsonFault(name string, data []byte, line int, err error) error {
-	var syntax *canon.SyntaxError
-	if !errors.As(err, &syntax) {
-		return fault.Wrap(err, fault.Invalid, "%s is not JSON", name)
-	}
+	syntax := &canon.SyntaxError{}
+	errors.As(err, &syntax) // canon parses with no other error
 	before := data[:min(syntax.Offset, len(data))]
 	column := len(before) - bytes.LastIndexByte(before, '\n')
 	if line == 0 {

@@ -2,6 +2,7 @@ package imports
 
 import (
 	"bufio"
+	"database/sql"
 	"errors"
 	"fmt"
 	"io"
@@ -131,90 +132,63 @@ func fitsType(t export.Type, v any) bool {
 
 // lines reads JSON Lines.
 func (b *bringing) lines(name string, _ []export.Column, take func(text []byte) error) error {
-	f, err := os.Open(filepath.Join(b.dir, name))
-	if err != nil {
-		return fileFault(name, err)
-	}
-	return eachRowOf(name, f, take)
+	return eachLine(name, filepath.Join(b.dir, name), take)
 }
 
-func eachRowOf(name string, f *os.File, take func(text []byte) error) error {
-	defer f.Close()
+// eachLine calls take for each line of a file, with its end.
+func eachLine(name, path string, take func(text []byte) error) error {
+	f, err := os.Open(path)
+	if err == nil {
+		defer f.Close()
+		err = eachLineOf(name, f, take)
+	}
+	return fileFault(name, err)
+}
+
+func eachLineOf(name string, f io.Reader, take func(text []byte) error) error {
 	in := bufio.NewReaderSize(f, 1<<18)
-	var long []byte
 	for {
-		part, err := in.ReadSlice('\n')
+		row, err := in.ReadBytes('\n')
 		switch {
-		case errors.Is(err, bufio.ErrBufferFull):
-			long = append(long, part...)
-			continue
-		case errors.Is(err, io.EOF) && len(part)+len(long) == 0:
+		case errors.Is(err, io.EOF) && len(row) == 0:
 			return nil
 		case errors.Is(err, io.EOF):
 			return fault.New(fault.Invalid, "%s ends within a row", name)
-		case err != nil:
-			return fileFault(name, err)
+		case err == nil:
+			err = take(row)
 		}
-		if len(long) > 0 {
-			part = append(long, part...)
-			long = nil
-		}
-		if err := take(part); err != nil {
+		if err != nil {
 			return err
 		}
 	}
 }
 
-// parquet reads a Parquet file as lines of JSON.
+// parquet reads a Parquet file as lines of JSON, through a file, because the rows of
+// a large export don't fit memory.
 func (b *bringing) parquet(name string, columns []export.Column, take func(text []byte) error) error {
-	path, err := filepath.Abs(filepath.Join(b.dir, name))
-	if err != nil {
-		return fileFault(name, err)
-	}
-	db, err := duck.OpenFiles()
-	if err != nil {
-		return err
-	}
-	defer db.Close()
-	foreign := func(err error) error {
-		if b.ctx.Err() != nil {
-			return b.ctx.Err()
-		}
-		return fault.Wrap(err, fault.Invalid, "%s can't be read as Parquet", name)
-	}
-	there, err := db.QueryContext(b.ctx, "SELECT column_name FROM (DESCRIBE SELECT * FROM read_parquet(?))", path)
-	if err != nil {
-		return foreign(err)
-	}
-	defer there.Close()
-	for there.Next() {
-		var column string
-		if err := there.Scan(&column); err != nil {
-			return foreign(err)
-		}
-		if !slices.ContainsFunc(columns, func(c export.Column) bool { return c.Name == column }) {
-			return fault.New(fault.Invalid, "%s: no column %s is known", name, canon.Repr(column))
-		}
-	}
-	if err := there.Err(); err != nil {
-		return foreign(err)
-	}
-	list := make([]string, len(columns))
-	for i, c := range columns {
-		list[i] = duck.QuoteName(c.Name)
-	}
-	// Through a file, because the rows of a large export don't fit memory.
-	out := filepath.Join(b.work, name+".jsonl")
-	//nolint:gosec // COPY takes no parameters; every part is quoted
-	statement := "COPY (SELECT " + strings.Join(list, ", ") + " FROM read_parquet(" + duck.Quote(path) + ")) TO " + duck.Quote(out) +
-		" (FORMAT json, TIMESTAMPFORMAT '%Y-%m-%dT%H:%M:%S.%fZ')"
-	if _, err := db.ExecContext(b.ctx, statement); err != nil {
-		return foreign(err)
-	}
-	f, err := os.Open(out)
-	if err != nil {
-		return fileFault(name, err)
-	}
+	path, out := filepath.Join(b.dir, name), filepath.Join(b.work, name+".jsonl")
 	defer os.Remove(out)
-	return eachRowOf(name, f, take)
+	err := withFiles(b.ctx, func(conn *sql.Conn) error {
+		err := describe(b.ctx, conn, path, func(column, _ string) error {
+			if !slices.ContainsFunc(columns, func(c export.Column) bool { return c.Name == column }) {
+				return fault.New(fault.Invalid, "%s: no column %s is known", name, canon.Repr(column))
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		list := make([]string, len(columns))
+		for i, c := range columns {
+			list[i] = duck.QuoteName(c.Name)
+		}
+		//nolint:gosec // COPY takes no parameters; every part is quoted
+		_, err = conn.ExecContext(b.ctx, "COPY (SELECT "+strings.Join(list, ", ")+" FROM read_parquet("+duck.Quote(path)+")) TO "+duck.Quote(out)+
+			" (FORMAT json, TIMESTAMPFORMAT '%Y-%m-%dT%H:%M:%S.%fZ')")
+		return err
+	})
+	if err != nil {
+		return ended(b.ctx, parquetFault(name, err))
+	}
+	return eachLine(name, out, take)
 }

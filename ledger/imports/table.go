@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/arche-ledger/arche/internal/canon"
+	"github.com/arche-ledger/arche/internal/disk"
 	"github.com/arche-ledger/arche/internal/fault"
 )
 
@@ -42,7 +43,12 @@ func ReadTable(ctx context.Context, name, format string, stdin io.Reader) (*Tabl
 	if name == "-" {
 		return readStdin(ctx, format, stdin)
 	}
-	head, err := peek(name)
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, fileFault(name, err)
+	}
+	defer f.Close()
+	head, err := peek(name, f)
 	if err != nil {
 		return nil, err
 	}
@@ -50,22 +56,15 @@ func ReadTable(ctx context.Context, name, format string, stdin io.Reader) (*Tabl
 		return nil, err
 	}
 	if format == "" {
-		if format, err = formatOf(name, head); err != nil {
-			return nil, err
-		}
+		format = formatOf(name, head)
 	}
 	switch format {
 	case CSV, TSV:
-		return readCSV(ctx, name, name, format)
+		return readCSV(ctx, name, name, f, format)
 	case Parquet:
-		return readParquet(ctx, name)
+		return readParquet(ctx, name, name)
 	case JSON, JSONL:
-		f, err := os.Open(name)
-		if err != nil {
-			return nil, fileFault(name, err)
-		}
-		defer f.Close()
-		return readJSON(ctx, name, f)
+		return readJSON(ctx, name, io.MultiReader(bytes.NewReader(head), f)) // what is no file is read once
 	}
 	return nil, fault.New(fault.Invalid, "no table format %q", format).WithHint("formats are csv, tsv, json, jsonl, parquet")
 }
@@ -81,31 +80,25 @@ func readStdin(ctx context.Context, format string, stdin io.Reader) (*Table, err
 		return nil, err
 	}
 	if format == "" {
-		if format, err = formatOf("-", data); err != nil {
-			return nil, err
-		}
+		format = formatOf("-", data)
 	}
 	if format == JSON || format == JSONL {
 		return readJSON(ctx, name, bytes.NewReader(data))
 	}
 	dir, err := os.MkdirTemp("", "arche-stdin-") // mode 0700
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(dir)
 	path := filepath.Join(dir, "table")
-	if err := spool(path, data); err != nil {
-		return nil, err
+	if err == nil {
+		defer os.RemoveAll(dir)
+		err = spool(path, data)
+	}
+	if err != nil {
+		return nil, fault.Wrap(err, fault.Invalid, "standard input can't be kept in the folder for temporary files").WithHint("name another in TMPDIR")
 	}
 	switch format {
 	case CSV, TSV:
-		return readCSV(ctx, name, path, format)
+		return readCSV(ctx, name, path, bytes.NewReader(data), format)
 	case Parquet:
-		t, err := readParquet(ctx, path)
-		if t != nil {
-			t.Name = name
-		}
-		return t, err
+		return readParquet(ctx, name, path)
 	}
 	return nil, fault.New(fault.Invalid, "no table format %q", format).WithHint("formats are csv, tsv, json, jsonl, parquet")
 }
@@ -113,26 +106,17 @@ func readStdin(ctx context.Context, format string, stdin io.Reader) (*Table, err
 // spool puts bytes where DuckDB can read them for a moment; nothing needs them
 // to be durable.
 func spool(path string, data []byte) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
+	f, err := disk.Disk{}.Create(path) // mode 0600
+	if err == nil {
+		_, err = f.Write(data)
+		err = errors.Join(err, f.Close())
 	}
-	_, err = f.Write(data)
-	return errors.Join(err, f.Close())
+	return err
 }
 
 // peek returns the first bytes of a file.
-func peek(name string) ([]byte, error) {
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, fileFault(name, err)
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, fileFault(name, err)
-	}
-	if info.IsDir() {
+func peek(name string, f *os.File) ([]byte, error) {
+	if info, err := f.Stat(); err == nil && info.IsDir() {
 		return nil, fault.New(fault.Invalid, "%s is a folder, not a table", name)
 	}
 	head := make([]byte, 4096)
@@ -143,15 +127,19 @@ func peek(name string) ([]byte, error) {
 	return head[:n], nil
 }
 
+// fileFault words errors of the file system; others go through.
 func fileFault(name string, err error) error {
-	var p *fs.PathError
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return fault.Wrap(err, fault.NotFound, "no file %s", name)
-	case errors.As(err, &p):
-		return fault.Wrap(err, fault.Invalid, "%s: %v", name, p.Err)
+	if err == nil || fault.As(err) != nil {
+		return err
 	}
-	return fault.Wrap(err, fault.Invalid, "%s: %v", name, err)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fault.Wrap(err, fault.NotFound, "no file %s", name)
+	}
+	cause := err
+	if p, ok := errors.AsType[*fs.PathError](err); ok {
+		cause = p.Err
+	}
+	return fault.Wrap(err, fault.Invalid, "%s: %v", name, cause)
 }
 
 // refuseForeign names what a file is when it is no table we read.
@@ -196,27 +184,27 @@ func looksUTF16(head []byte) bool {
 	return zero[0] > n/4 || zero[1] > n/4
 }
 
-func formatOf(name string, head []byte) (string, error) {
+func formatOf(name string, head []byte) string {
 	switch ext := strings.ToLower(filepath.Ext(name)); ext {
 	case ".csv":
-		return CSV, nil
+		return CSV
 	case ".tsv", ".tab":
-		return TSV, nil
+		return TSV
 	case ".json":
-		return JSON, nil
+		return JSON
 	case ".jsonl", ".ndjson":
-		return JSONL, nil
+		return JSONL
 	case ".parquet", ".pq":
-		return Parquet, nil
+		return Parquet
 	}
 	text := bytes.TrimLeft(bytes.TrimPrefix(head, []byte(bom)), " \t\r\n")
 	switch {
 	case bytes.HasPrefix(head, []byte("PAR1")):
-		return Parquet, nil
+		return Parquet
 	case bytes.HasPrefix(text, []byte("[")), bytes.HasPrefix(text, []byte("{")):
-		return JSON, nil
+		return JSON
 	}
-	return CSV, nil
+	return CSV
 }
 
 const bom = "\ufeff"
