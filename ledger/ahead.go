@@ -41,15 +41,13 @@ func ahead[T any](produce func(put func(T) error) error, take func(T) error) err
 		}
 		return nil
 	}()
-	switch {
-	case panicked != nil:
+	if panicked != nil {
 		panic(panicked) // as if produce had been called here: the caller shields itself
-	case err != nil:
-		return err
-	case errors.Is(failed, errStopped):
-		return nil
 	}
-	return failed
+	if err != nil {
+		return err
+	}
+	return failed // not by errStopped: nobody stopped it
 }
 
 // spread runs fn over the parts of n things on all cores and returns the error

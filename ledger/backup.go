@@ -8,7 +8,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"hash"
 	"io"
 	"os"
 	"path/filepath"
@@ -66,21 +65,20 @@ func (l *Ledger) Backup(ctx context.Context, dir string) (*BackupInfo, error) {
 			}
 			sums[f.name] = sum
 		}
-		_, err := writeHashed(d, filepath.Join(dir, backupManifest), func(out *bufio.Writer) error {
+		from, err := contentsFrom(ctx, db)
+		if err != nil {
+			return err
+		}
+		_, err = writeHashed(d, filepath.Join(dir, backupManifest), func(out *bufio.Writer) error {
 			o := canon.Obj("form", backupForm, "format", formatVersion, "log", logMain, "events", info.Events, "blobs", info.Blobs,
 				"link", info.Link, backupEvents, sums[backupEvents], backupBlobs, sums[backupBlobs])
-			from, err := contentsFrom(ctx, db)
-			if err != nil {
-				return err
-			}
 			if from > 1 {
 				o.Set(metaContents, from)
 			}
 			text, err := canon.Indent(o)
-			if err != nil {
-				return err
+			if err == nil {
+				_, err = out.Write(append(text, '\n'))
 			}
-			_, err = out.Write(append(text, '\n'))
 			return err
 		})
 		return err
@@ -129,12 +127,9 @@ func backupEventRows(ctx context.Context, db *duck.DB, out *bufio.Writer) error 
 		}
 		for i := range batch {
 			e := &batch[i]
-			line, err := canon.Compact(canon.Obj("log", e.log, "seq", e.seq, "v", e.version, "id", e.id, "kind", e.kind, "subject", e.subject,
-				"supersedes", textOrNil(e.supersedes), "body", e.body, "actor", e.actor, "recorded_at", e.recordedAt.Format(timeForm), "link", e.link))
+			err := writeLine(out, "log", e.log, "seq", e.seq, "v", e.version, "id", e.id, "kind", e.kind, "subject", e.subject,
+				"supersedes", textOrNil(e.supersedes), "body", e.body, "actor", e.actor, "recorded_at", e.recordedAt.Format(timeForm), "link", e.link)
 			if err != nil {
-				return err
-			}
-			if _, err := out.Write(append(line, '\n')); err != nil {
 				return err
 			}
 		}
@@ -149,15 +144,19 @@ func backupBlobRows(ctx context.Context, db *duck.DB, out *bufio.Writer) (n int6
 		seq, _ := v[0].(int64)
 		address, _ := v[1].(string)
 		data, _ := v[2].([]byte)
-		line, err := canon.Compact(canon.Obj("seq", seq, "address", address, "bytes", base64.StdEncoding.EncodeToString(data)))
-		if err != nil {
-			return err
-		}
 		n++
-		_, err = out.Write(append(line, '\n'))
-		return err
+		return writeLine(out, "seq", seq, "address", address, "bytes", base64.StdEncoding.EncodeToString(data))
 	})
 	return n, err
+}
+
+// writeLine writes a row as a line: keys and values in turn.
+func writeLine(out *bufio.Writer, row ...any) error {
+	line, err := canon.Compact(canon.Obj(row...))
+	if err == nil {
+		_, err = out.Write(append(line, '\n'))
+	}
+	return err
 }
 
 // Restore makes a ledger file of a backup. Everything is recomputed on the way:
@@ -172,20 +171,26 @@ func Restore(ctx context.Context, dir, path string, opts Options) (info *BackupI
 		return nil, err
 	}
 	err = makeBeside(ctx, path, opts, func(made string) error {
-		l, err := Open(made, opts)
-		if err != nil {
-			return err
-		}
-		err = l.restore(ctx, dir, m)
-		if err == nil {
-			err = l.Verify(ctx, nil)
-		}
-		return errors.Join(err, l.Close())
+		return opening(made, opts, func(l *Ledger) error {
+			if err := l.restore(ctx, dir, m); err != nil {
+				return err
+			}
+			return l.Verify(ctx, nil)
+		})
 	})
 	if err != nil {
 		return nil, err
 	}
 	return &m.BackupInfo, nil
+}
+
+// opening opens a ledger for one call and closes it again.
+func opening(path string, opts Options, fn func(l *Ledger) error) error {
+	l, err := Open(path, opts)
+	if err != nil {
+		return err
+	}
+	return errors.Join(fn(l), l.Close())
 }
 
 // makeBeside lets fill make a ledger file in a private folder beside path, with
@@ -252,12 +257,8 @@ func readManifest(dir string) (*manifest, error) {
 	}
 	for _, name := range []string{backupEvents, backupBlobs} {
 		m.sums[name], _ = o.Value(name).(string)
-		f, err := os.Open(filepath.Join(dir, name)) //nolint:gosec // as above
+		sum, err := hashOf(filepath.Join(dir, name))
 		if err != nil {
-			return nil, refuseBackup("%s cannot be read", name)
-		}
-		sum, err := hashOf(f)
-		if err := errors.Join(err, f.Close()); err != nil {
 			return nil, refuseBackup("%s cannot be read", name)
 		}
 		if sum != m.sums[name] {
@@ -267,12 +268,16 @@ func readManifest(dir string) (*manifest, error) {
 	return m, nil
 }
 
-func hashOf(r io.Reader) (string, error) {
-	var h hash.Hash = blake3.New()
-	if _, err := io.Copy(h, r); err != nil {
+// hashOf is the BLAKE3 hash of a file.
+func hashOf(path string) (string, error) {
+	f, err := os.Open(path) //nolint:gosec // the operator's backup folder
+	if err != nil {
 		return "", err
 	}
-	return hex.EncodeToString(h.Sum(nil)), nil
+	defer f.Close()
+	h := blake3.New()
+	_, err = io.Copy(h, f)
+	return hex.EncodeToString(h.Sum(nil)), err
 }
 
 // restoreChunk is how many rows become durable at a time; the file is not in
@@ -285,7 +290,7 @@ func (l *Ledger) restore(ctx context.Context, dir string, m *manifest) error {
 	return l.store.Use(ctx, func(db *duck.DB) error {
 		blobs := 0
 		// Contents first: the lists of runs are read while their events are folded.
-		err := eachLine(filepath.Join(dir, backupBlobs), func(rows [][]driver.Value) error {
+		err := eachLine(filepath.Join(dir, backupBlobs), restoreChunk, func(rows [][]driver.Value) error {
 			blobs += len(rows)
 			return l.store.Write(ctx, db, len(rows), func() error { return db.Insert(ctx, "blobs", rows) })
 		}, blobLine)
@@ -295,7 +300,7 @@ func (l *Ledger) restore(ctx context.Context, dir string, m *manifest) error {
 		s := newState()
 		s.rows = newRowSet()
 		lists := func(address string, seq int64) ([]string, error) { return l.idList(ctx, db, address, seq) }
-		err = eachLine(filepath.Join(dir, backupEvents), func(rows [][]driver.Value) error {
+		err = eachLine(filepath.Join(dir, backupEvents), restoreChunk, func(rows [][]driver.Value) error {
 			for _, row := range rows {
 				if err := s.foldRow(row, lists); err != nil {
 					return err
@@ -352,8 +357,8 @@ func (l *Ledger) finishRestore(ctx context.Context, db *duck.DB, s *state) error
 	return err
 }
 
-// eachLine reads rows of a file in chunks.
-func eachLine(path string, take func(rows [][]driver.Value) error, parse func(o *canon.Object) ([]driver.Value, bool)) error {
+// eachLine reads rows of a file, at most chunk at a time.
+func eachLine(path string, chunk int, take func(rows [][]driver.Value) error, parse func(o *canon.Object) ([]driver.Value, bool)) error {
 	f, err := os.Open(path) //nolint:gosec // the operator's backup folder
 	if err != nil {
 		return refuseBackup("%s cannot be read", filepath.Base(path))
@@ -377,7 +382,7 @@ func eachLine(path string, take func(rows [][]driver.Value) error, parse func(o 
 		if !ok {
 			return refuseBackup("a line of %s is no row", filepath.Base(path))
 		}
-		if rows = append(rows, row); len(rows) == restoreChunk {
+		if rows = append(rows, row); len(rows) == chunk {
 			if err := take(rows); err != nil {
 				return err
 			}

@@ -17,22 +17,28 @@ import (
 // KindCheckpointSigned is a checkpoint kept in the log that it is over.
 const KindCheckpointSigned = "checkpoint.signed"
 
-// links reads the links of the first n events in order, of all when n is 0.
+// links reads the links of the first n events in order.
 func links(ctx context.Context, db *duck.DB, n int64) ([]string, error) {
-	if n == 0 {
-		n = 1 << 62
-	}
 	var out []string
 	err := db.Query(ctx, `SELECT seq, link FROM events WHERE seq <= ? ORDER BY seq`, []any{n}, func(v []driver.Value) error {
-		seq, _ := v[0].(int64)
-		link, _ := v[1].(string)
-		if seq != int64(len(out))+1 {
-			return altered("event %d is not where it belongs", seq)
-		}
+		link, err := scanLink(v, int64(len(out))+1)
 		out = append(out, link)
-		return nil
+		return err
 	})
 	return out, err
+}
+
+// scanLink reads a seq and a link; the event must be the one at a place.
+func scanLink(v []driver.Value, at int64) (string, error) {
+	seq, _ := v[0].(int64)
+	link, _ := v[1].(string)
+	if seq != at {
+		return "", altered("event %d is not where it belongs", seq)
+	}
+	if !new(address).decode(link) {
+		return "", altered("event %d has no link", seq)
+	}
+	return link, nil
 }
 
 // grow brings the tree over the links up to the end of the log.
@@ -40,9 +46,12 @@ func (l *Ledger) grow(ctx context.Context, db *duck.DB, s *state) error {
 	if l.tree == nil || int64(l.tree.Size()) > s.seq { //nolint:gosec // a log is shorter than 2^63
 		l.tree = proof.NewTree()
 	}
-	return db.Query(ctx, `SELECT link FROM events WHERE seq > ? ORDER BY seq`, []any{int64(l.tree.Size())}, func(v []driver.Value) error { //nolint:gosec // as above
-		link, _ := v[0].(string)
-		return l.tree.Add(link)
+	return db.Query(ctx, `SELECT seq, link FROM events WHERE seq > ? ORDER BY seq`, []any{int64(l.tree.Size())}, func(v []driver.Value) error { //nolint:gosec // as above
+		link, err := scanLink(v, int64(l.tree.Size())+1) //nolint:gosec // as above
+		if err == nil {
+			err = l.tree.Add(link)
+		}
+		return err
 	})
 }
 
@@ -86,12 +95,14 @@ func (u *unit) checkpoint(ctx context.Context, key proof.Signer) (string, error)
 }
 
 func originOf(ctx context.Context, db *duck.DB) (string, error) {
-	var first string
-	err := db.Query(ctx, `SELECT link FROM events WHERE seq = 1`, nil, func(v []driver.Value) error {
-		first, _ = v[0].(string)
-		return nil
-	})
-	return proof.Origin(first), err
+	first, err := links(ctx, db, 1)
+	if err == nil && len(first) == 0 {
+		err = altered("event 1 is gone")
+	}
+	if err != nil {
+		return "", err
+	}
+	return proof.Origin(first[0]), nil
 }
 
 // checkpointDue reports whether so many events followed the last checkpoint
@@ -111,9 +122,12 @@ func (l *Ledger) VerifyAgainst(ctx context.Context, note string, key ed25519.Pub
 		return c, err
 	}
 	err = l.use(ctx, func(db *duck.DB, s *state) error {
-		origin, err := originOf(ctx, db)
-		if err != nil {
-			return err
+		origin := ""
+		if s.seq > 0 {
+			var err error
+			if origin, err = originOf(ctx, db); err != nil {
+				return err
+			}
 		}
 		if origin != c.Origin {
 			return fault.Wrap(ErrRewritten, fault.Damaged, "the checkpoint is of another ledger, or the first event was replaced")
@@ -125,13 +139,7 @@ func (l *Ledger) VerifyAgainst(ctx context.Context, note string, key ed25519.Pub
 		if err != nil {
 			return err
 		}
-		tree := proof.NewTree()
-		for _, link := range all {
-			if err := tree.Add(link); err != nil {
-				return err
-			}
-		}
-		root, err := tree.Root()
+		root, err := rootOf(all)
 		if err != nil {
 			return err
 		}
@@ -141,6 +149,18 @@ func (l *Ledger) VerifyAgainst(ctx context.Context, note string, key ed25519.Pub
 		return nil
 	})
 	return c, err
+}
+
+// rootOf is the root over the links of a log.
+func rootOf(links []string) (root []byte, err error) {
+	tree := proof.NewTree()
+	for n := 0; n < len(links) && err == nil; n++ {
+		err = tree.Add(links[n])
+	}
+	if err == nil {
+		root, err = tree.Root()
+	}
+	return root, err
 }
 
 // Prove makes the proof file of an event (evt:...) or of the event of a decision

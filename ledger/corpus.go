@@ -14,10 +14,11 @@ type corpusKey struct{ entity, packVersion, engine string }
 // are stored.
 type corpus struct {
 	index  *resolve.Corpus
-	n      int   // records of the type that are in it
-	erased []int // places of those left out because their values were erased
-	turns  int   // of the state, when it was made
-	behind int   // records in stretches; those behind them were added one by one
+	form   string // of its parts
+	n      int    // records of the type that are in it
+	erased []int  // places of those left out because their values were erased
+	turns  int    // of the state, when it was made
+	behind int    // records in stretches; those behind them were added one by one
 }
 
 // corpusOf brings the index of a type up to all its stored records.
@@ -29,12 +30,15 @@ func (r *reader) corpusOf(key corpusKey, typ word) (*corpus, error) {
 		c = nil
 	}
 	if c == nil {
-		index, err := resolve.NewCorpus(key.entity, key.packVersion, key.engine)
+		form, err := resolve.Form(key.entity, key.packVersion, key.engine)
 		if err != nil {
 			return nil, err
 		}
-		c = &corpus{index: index, turns: r.s.turns}
-		if err := r.attachIndex(c, key, typ); err != nil {
+		c = &corpus{form: form, turns: r.s.turns}
+		if c.index, err = resolve.NewCorpus(key.entity, key.packVersion, key.engine); err == nil {
+			err = r.attachIndex(c, key, typ)
+		}
+		if err != nil {
 			return nil, err
 		}
 		r.l.cache.corpora[key] = c
@@ -49,16 +53,13 @@ func (r *reader) attachIndex(c *corpus, key corpusKey, typ word) error {
 	if len(list) < x.least {
 		return nil
 	}
-	form, err := resolve.Form(key.entity, key.packVersion, key.engine)
-	if err != nil {
-		return err
-	}
 	entityType := r.s.words.get(typ)
 	// Where the file cannot be written to, the stretches serve this process.
 	writable := x.prepare(r.ctx, r.l, r.db) == nil
 	var have []*indexPart
 	if writable {
-		if have, err = readParts(r.ctx, r.db, entityType, form); err != nil {
+		var err error
+		if have, err = readParts(r.ctx, r.db, entityType, c.form); err != nil {
 			return err
 		}
 	}
@@ -73,7 +74,7 @@ func (r *reader) attachIndex(c *corpus, key corpusKey, typ word) error {
 		return err
 	}
 	if writable {
-		if err := r.saveParts(entityType, form, made, wrong); r.ctx.Err() != nil {
+		if err := r.saveParts(entityType, c.form, made, wrong); r.ctx.Err() != nil {
 			return err
 		} else if err != nil {
 			r.l.opts.Log.WarnContext(r.ctx, "the index of resolve could not be written", slog.Any("error", err))
@@ -138,25 +139,25 @@ func (r *reader) extend(c *corpus, list []int32) error {
 // index is compared with the stored contents: an index that differs is made
 // again.
 func (r *reader) match(v *arrival) (*corpus, *resolve.Result, error) {
-	for again := false; ; again = true {
-		c, err := r.corpusOf(v.key, v.typ)
-		if err != nil || c.index.Len() == 0 {
-			return c, nil, err
-		}
-		res, err := c.index.Match(r.ctx, v.form)
-		if err == nil {
-			err = r.checkRows(c, res)
-		}
-		if !errors.Is(err, resolve.ErrPart) {
-			return c, res, err
-		}
-		if again {
-			return nil, nil, altered("the index of resolve does not fit the stored records")
-		}
-		if err := r.dropIndex(v.key, v.typ); err != nil {
-			return nil, nil, err
+	c, res, err := r.matchOnce(v)
+	if errors.Is(err, resolve.ErrPart) {
+		if err = r.dropIndex(c, v); err == nil {
+			c, res, err = r.matchOnce(v)
 		}
 	}
+	return c, res, err
+}
+
+func (r *reader) matchOnce(v *arrival) (*corpus, *resolve.Result, error) {
+	c, err := r.corpusOf(v.key, v.typ)
+	if err != nil || c.index.Len() == 0 {
+		return c, nil, err
+	}
+	res, err := c.index.Match(r.ctx, v.form)
+	if err == nil {
+		err = r.checkRows(c, res)
+	}
+	return c, res, err
 }
 
 // checkRows compares what the index holds of the records that matched with
@@ -183,23 +184,20 @@ func (r *reader) checkRows(c *corpus, res *resolve.Result) error {
 }
 
 // dropIndex forgets the index of a pack, in memory and in the file.
-func (r *reader) dropIndex(key corpusKey, typ word) error {
+func (r *reader) dropIndex(c *corpus, v *arrival) error {
+	entityType := r.s.words.get(v.typ)
 	r.l.opts.Log.WarnContext(r.ctx, "the index of resolve differs from the stored records; it is made again",
-		slog.String("entity_type", r.s.words.get(typ)))
-	delete(r.l.cache.corpora, key)
-	form, err := resolve.Form(key.entity, key.packVersion, key.engine)
-	if err != nil {
-		return err
-	}
+		slog.String("entity_type", entityType))
+	delete(r.l.cache.corpora, v.key)
 	if there, err := r.l.index.there(r.ctx, r.db); err != nil || !there {
 		return err
 	}
 	return r.l.store.Write(r.ctx, r.db, 1, func() error {
-		return r.db.Exec(r.ctx, `DELETE FROM index_parts WHERE entity_type = ? AND form = ?`, r.s.words.get(typ), form)
+		return r.db.Exec(r.ctx, `DELETE FROM index_parts WHERE entity_type = ? AND form = ?`, entityType, c.form)
 	})
 }
 
-// list is the run's list of the records that are in the index.
+// corpusList is the run's list of the records that are in the index.
 func (r *reader) corpusList(c *corpus, typ word) runList {
 	if len(c.erased) == 0 {
 		return r.s.everyRecord(typ, c.n)

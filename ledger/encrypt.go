@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"context"
-	"errors"
 
 	"github.com/arche-ledger/arche/internal/disk"
 	"github.com/arche-ledger/arche/internal/fault"
@@ -37,15 +36,12 @@ func Decrypt(ctx context.Context, from, key, to string, opts Options) error {
 		if err := duck.CopyDatabase(ctx, disk.Disk{Fault: opts.Fault}, from, key, made, ""); err != nil {
 			return err
 		}
-		l, err := Open(made, opts)
-		if err != nil {
-			return err
-		}
-		err = l.Verify(ctx, nil)
-		if err == nil {
-			err = l.rest(ctx)
-		}
-		return errors.Join(err, l.Close())
+		return opening(made, opts, func(l *Ledger) error {
+			if err := l.Verify(ctx, nil); err != nil {
+				return err
+			}
+			return l.rest(ctx)
+		})
 	})
 }
 

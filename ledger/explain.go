@@ -40,15 +40,11 @@ func (l *Ledger) Explain(ctx context.Context, id string) (*canon.Object, error) 
 func (r *reader) explain(rec *receipt) (*canon.Object, error) {
 	d := &r.s.decs[rec.i]
 	supporting, refuting := weigh(rec)
-	a, err := r.packed(d.a)
+	a, err := r.known(d.a)
 	if err != nil {
 		return nil, err
 	}
-	b, err := r.packed(d.b)
-	if err != nil {
-		return nil, err
-	}
-	shared, err := r.sharedOf(d.a, d.b, supporting)
+	b, err := r.known(d.b)
 	if err != nil {
 		return nil, err
 	}
@@ -65,8 +61,8 @@ func (r *reader) explain(rec *receipt) (*canon.Object, error) {
 		"explanation", rec.text("explanation"),
 		"supporting", supporting,
 		"refuting", refuting,
-		"missing", missingOf(a, b, rec.object("factors")),
-		"shared", shared,
+		"missing", missingOf(packForm(a), packForm(b), rec.object("factors")),
+		"shared", sharedOf(a, b, supporting),
 		"gate", restoreNumbers(gate, false),
 		"decision_id", r.s.publicID(rec.i),
 	), nil
@@ -111,38 +107,29 @@ func missingOf(a, b, factors *canon.Object) []string {
 	return out
 }
 
-// packed is a record in pack vocabulary, empty when its values were erased.
-func (r *reader) packed(i int32) (*canon.Object, error) {
+// known is what is known of a record: nothing when its values were erased.
+func (r *reader) known(i int32) (*canon.Object, error) {
 	if r.s.recs[i].erased {
 		return canon.NewObject(), nil
 	}
-	o, err := r.contentOf(i)
-	if err != nil {
-		return nil, err
-	}
-	return packForm(o), nil
+	return r.contentOf(i)
+}
+
+// packed is known in pack vocabulary.
+func (r *reader) packed(i int32) (*canon.Object, error) {
+	o, err := r.known(i)
+	return packForm(o), err
 }
 
 // sharedOf are the names among fields that both records carry with one value.
-func (r *reader) sharedOf(a, b int32, fields []string) ([]string, error) {
+func sharedOf(x, y *canon.Object, fields []string) []string {
 	out := []string{}
-	if r.s.recs[a].erased || r.s.recs[b].erased {
-		return out, nil
-	}
-	x, err := r.contentOf(a)
-	if err != nil {
-		return nil, err
-	}
-	y, err := r.contentOf(b)
-	if err != nil {
-		return nil, err
-	}
 	for _, f := range fields {
 		if agrees(x, y, f) || agrees(x, y, "full_"+f) {
 			out = append(out, f)
 		}
 	}
-	return out, nil
+	return out
 }
 
 // agrees reports whether both records carry the field with one value.

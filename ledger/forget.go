@@ -143,7 +143,7 @@ func (f *forgetting) entity() error {
 }
 
 // each visits the records of the wanted type that have their values.
-func (f *forgetting) each(visit func(i int32) error) error {
+func (f *forgetting) each(visit func(i int32, o *canon.Object)) error {
 	s := f.r.s
 	const step = contentCacheMost / 4
 	for from := 0; from < len(s.recs); from += step {
@@ -154,15 +154,12 @@ func (f *forgetting) each(visit func(i int32) error) error {
 				part = append(part, i)
 			}
 		}
-		if err := f.r.fetch(part); err != nil {
+		err := f.r.contents(part, func(i int32, data []byte) error {
+			o, err := s.parseContent(i, data)
+			visit(i, o)
 			return err
-		}
-		for _, i := range part {
-			if err := visit(i); err != nil {
-				return err
-			}
-		}
-		if err := f.r.ctx.Err(); err != nil {
+		})
+		if err != nil {
 			return err
 		}
 	}
@@ -174,17 +171,12 @@ func (f *forgetting) valued() error {
 		return nil
 	}
 	want := foldText(f.req.Value)
-	return f.each(func(i int32) error {
-		o, err := f.r.contentOf(i)
-		if err != nil {
-			return err
-		}
+	return f.each(func(i int32, o *canon.Object) {
 		for key, v := range o.All() {
 			if (key == f.req.Field || packNames[key] == f.req.Field) && foldText(v) == want {
 				f.add(i)
 			}
 		}
-		return nil
 	})
 }
 
@@ -260,37 +252,51 @@ func (f *forgetting) rows() error {
 }
 
 // pieces finds the texts that evidence quotes out of the records, but for those
-// that other records are quoted with too.
+// that other records are quoted with too. A decision that is not what was
+// recorded, or is gone, could hide one: it is named.
 func (f *forgetting) pieces() error {
 	ours, theirs := map[string]bool{}, map[string]bool{}
-	err := f.r.db.Query(f.r.ctx, `SELECT subject, body FROM events WHERE kind = 'decision.recorded' AND contains(body, '"txt:blake3:') ORDER BY seq`, nil,
+	err := f.r.db.Query(f.r.ctx, `SELECT `+eventPieces+` FROM events WHERE kind = 'decision.recorded' AND contains(body, '"txt:blake3:')`, nil,
 		func(v []driver.Value) error {
-			subject, _ := v[0].(string)
-			text, _ := v[1].(string)
-			_, ends, _ := strings.Cut(subject, "@")
-			a, b, _ := strings.Cut(ends, "|")
+			var e Event
+			if err := scanPieces(v, &e); err != nil {
+				return err
+			}
+			body, err := e.Body()
+			if err != nil || eventID(e.version, e.kind, e.subject, e.supersedes, e.body) != e.id {
+				return alteredEvent(&e, "its content does not fit its address")
+			}
 			into := theirs
-			if f.records[f.r.s.lookupRecord(a)] || f.records[f.r.s.lookupRecord(b)] {
+			if _, a, b, _ := splitSubject(e.subject); f.records[f.r.s.lookupRecord(a)] || f.records[f.r.s.lookupRecord(b)] {
 				into = ours
 			}
-			body, err := canon.ParseObject([]byte(text), canon.Limits{})
-			if err != nil {
-				return altered("the body of decision %s is no JSON object", clip(subject))
-			}
 			evidence, _ := body.Value("evidence").(*canon.Object)
-			for _, e := range evidence.All() {
-				if address, ok := e.(string); ok && strings.HasPrefix(address, "txt:blake3:") {
-					into[address] = true
+			for _, x := range evidence.All() {
+				if address, ok := x.(string); ok && strings.HasPrefix(address, "txt:blake3:") {
+					into[strings.Clone(address)] = true
 				}
 			}
 			return nil
 		})
+	if err != nil {
+		return err
+	}
 	for address := range ours {
 		if !theirs[address] {
 			f.others[address] = true
 		}
 	}
-	return err
+	return f.allDecisions()
+}
+
+// allDecisions compares the number of decisions in the log with those folded.
+func (f *forgetting) allDecisions() error {
+	return f.r.db.Query(f.r.ctx, `SELECT count(*) FROM events WHERE kind = 'decision.recorded' AND v = 1`, nil, func(v []driver.Value) error {
+		if n, _ := v[0].(int64); n != int64(len(f.r.s.decs)) {
+			return altered("the log has %d decisions and %d were recorded", n, len(f.r.s.decs))
+		}
+		return nil
+	})
 }
 
 // documents finds stored texts that hold the value. A text that is a document's

@@ -229,13 +229,10 @@ func (f *loader) memberships(seq int64, records []string) error {
 	return f.db.Query(f.ctx, `SELECT record_id, entity_id FROM members WHERE seq = ? AND `+anyOf("record_id", len(records))+` ORDER BY rowid`,
 		append([]any{seq}, texts(records)...), func(v []driver.Value) error {
 			record, _ := v[0].(string)
-			i := f.s.lookupRecord(record)
-			if i < 0 {
-				return altered("members names a record that was never stored")
-			}
-			f.s.recs[i].ent = -1
+			of := &f.s.recs[f.s.lookupRecord(record)] // there, because a decision of it is
+			of.ent = -1
 			if id, ok := v[1].(string); ok {
-				f.s.recs[i].ent = int32(len(f.s.ents)) //nolint:gosec // a handful of rows
+				of.ent = int32(len(f.s.ents)) //nolint:gosec // a handful of rows
 				f.s.ents = append(f.s.ents, entity{id: id})
 			}
 			return nil

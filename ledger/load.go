@@ -3,8 +3,6 @@ package ledger
 import (
 	"context"
 	"database/sql/driver"
-	"encoding/binary"
-	"encoding/hex"
 	"slices"
 	"strconv"
 	"strings"
@@ -111,7 +109,7 @@ func (f *loader) runRows(where string, args ...any) error {
 // recordLine is a row of records as a line.
 const recordLine = `CASE WHEN strlen(record_id) = 75 AND strlen(content) = 64
 	THEN concat(seq, ' ', coalesce(label_position, -1), ' ', hash(entity_type, label_field), ' ', record_id, content, chr(10))
-	ELSE concat(seq, chr(10)) END`
+	ELSE concat(seq, ' ', chr(10)) END`
 
 func (f *loader) records() error {
 	n, err := f.count("records")
@@ -336,7 +334,7 @@ const decisionLine = `CASE WHEN strlen(event_id) = 75 AND strlen(record_a) = 75 
 	THEN concat(seq, ' ', epoch_us(recorded_at), ' ', score, ' ', hash(verb, identity, action, withheld, run_id, links), ' ',
 		coalesce(strlen(supersedes), 0), ' ', coalesce(strlen(sameness), 0), ' ', strlen(decision_id), ' ',
 		event_id, record_a, record_b, supersedes, sameness, decision_id, chr(10))
-	ELSE concat(seq, chr(10)) END`
+	ELSE concat(seq, ' ', chr(10)) END`
 
 // decisionLines takes lines of decisions apart. It reads the records alone: the
 // fold goes on meanwhile.
@@ -353,13 +351,13 @@ func (f *loader) decisionLines(lines string) []loadedDecision {
 		if d.again = replaced > 0; d.again {
 			d.old = p.address(eventPrefix)
 		}
-		d.same = sameOfHex(p.text(same))
+		var err, unlike error
+		d.same, unlike = sameOfHex(p.text(same))
 		d.id = p.text(idLen)
 		p.end()
-		var err error
 		d.score, err = strconv.ParseFloat(score, 64)
 		d.a, d.b = f.s.recordOf(&x), f.s.recordOf(&y)
-		if d.bad = p.bad || err != nil || kind == nil || d.a < 0 || d.b < 0; !d.bad {
+		if d.bad = p.bad || err != nil || unlike != nil || kind == nil || d.a < 0 || d.b < 0; !d.bad {
 			d.verb, d.identity, d.action, d.withheld = kind.words[0], kind.words[1], kind.words[2], kind.words[3]
 			d.run, d.link = kind.run, kind.set[5]
 		}
@@ -372,12 +370,12 @@ func (f *loader) decisionLines(lines string) []loadedDecision {
 	return out
 }
 
-func sameOfHex(text string) uint64 {
-	raw, err := hex.DecodeString(text)
-	if err != nil || len(raw) != 8 {
-		return 0
+// sameOfHex reads a sameness; files of the first versions have none.
+func sameOfHex(text string) (uint64, error) {
+	if text == "" {
+		return 0, nil
 	}
-	return binary.BigEndian.Uint64(raw)
+	return strconv.ParseUint(text, 16, 64)
 }
 
 const decisionColumns = `SELECT seq, recorded_at, event_id, decision_id, record_a, record_b,
@@ -393,7 +391,8 @@ func (f *loader) decisionRow(seq int64) error {
 		var fits bool
 		d.event, fits = parseAddress(text(2), eventPrefix)
 		d.a, d.b = f.s.lookupRecord(text(4)), f.s.lookupRecord(text(5))
-		d.bad = !fits || d.a < 0 || d.b < 0
+		same, err := sameOfHex(text(14))
+		d.same, d.bad = same, !fits || err != nil || d.a < 0 || d.b < 0
 		put := f.s.words.put
 		d.verb, d.identity, d.action, d.withheld = put(text(6)), put(text(7)), put(text(8)), put(text(11))
 		d.score, _ = v[9].(float64)
@@ -403,7 +402,6 @@ func (f *loader) decisionRow(seq int64) error {
 				d.run = n
 			}
 		}
-		d.same = sameOfHex(text(14))
 		d.old, d.again = parseAddress(text(13), eventPrefix)
 		return f.decision(&d)
 	})
@@ -424,10 +422,10 @@ func (f *loader) reserve() {
 func (f *loader) decision(d *loadedDecision) error {
 	s := f.s
 	switch {
-	case d.seq <= f.lastDecision:
-		return altered("two rows of decisions belong to event %d", d.seq)
 	case d.bad:
 		return altered("the decisions row of event %d does not fit its event", d.seq)
+	case d.seq <= f.lastDecision:
+		return altered("two rows of decisions belong to event %d", d.seq)
 	}
 	f.lastDecision = d.seq
 	if err := f.othersBefore(d.seq); err != nil {

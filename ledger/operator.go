@@ -136,8 +136,8 @@ func (r *reader) operatorOf(a, b int32) (*canon.Object, error) {
 		return nil, err
 	}
 	body, err := e.Body()
-	if err != nil {
-		return nil, alteredEvent(e, "its body is no JSON object")
+	if err != nil || e.id != op.event {
+		return nil, alteredEvent(e, "it is not the decision that stood there")
 	}
 	return canon.Obj("verdict", op.verdict, "reason", body.Value("reason"), "actor", e.actor,
 		"recorded_at", wireTime(e.recordedAt.UnixMicro()), "event_id", e.id), nil
