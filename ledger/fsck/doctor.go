@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/arche-ledger/arche/internal/fault"
@@ -88,12 +89,11 @@ func (s *State) look(path string, info os.FileInfo) {
 	if s.FreeBytes > 0 && s.FreeBytes < uint64(max(lowSpace, info.Size())) { //nolint:gosec // not negative
 		s.problem("free disk space before writing more", "only %d MB are free, and a checkpoint may need as much as the file", s.FreeBytes>>20)
 	}
-	left, err := filepath.Glob(path + ".*-*")
-	if err != nil {
-		left = nil
-	}
-	for _, p := range left {
-		s.Unfinished = append(s.Unfinished, filepath.Base(p))
+	beside, _ := os.ReadDir(filepath.Dir(path)) // a folder that cannot be read shows nothing
+	for _, e := range beside {
+		if rest, ok := strings.CutPrefix(e.Name(), filepath.Base(path)+"."); ok && strings.Contains(rest, "-") {
+			s.Unfinished = append(s.Unfinished, e.Name())
+		}
 	}
 	if len(s.Unfinished) > 0 {
 		s.problem("look into each; quarantines hold originals, the others are safe to remove when nothing runs",

@@ -59,10 +59,10 @@ func Inclusion(links []string, index uint64) ([][]byte, error) {
 	}
 	for _, link := range links {
 		h, err := leafHash(link)
-		if err != nil {
-			return nil, err
+		if err == nil {
+			err = r.Append(h, visit)
 		}
-		if err := r.Append(h, visit); err != nil {
+		if err != nil {
 			return nil, fmt.Errorf("inclusion proof: %w", err)
 		}
 	}
@@ -70,11 +70,7 @@ func Inclusion(links []string, index uint64) ([][]byte, error) {
 	for i, id := range nodes.IDs {
 		hashes[i] = want[id]
 	}
-	out, err := nodes.Rehash(hashes, rfc6962.DefaultHasher.HashChildren)
-	if err != nil {
-		return nil, fmt.Errorf("inclusion proof: %w", err)
-	}
-	return out, nil
+	return nodes.Rehash(hashes, rfc6962.DefaultHasher.HashChildren) // it has all the hashes it asks for
 }
 
 // Marshal writes the file in its one form.
@@ -111,10 +107,7 @@ func Check(data []byte, key ed25519.PublicKey, rehash Rehash) (*File, Checkpoint
 		return nil, Checkpoint{}, err
 	}
 	again, err := f.Marshal()
-	if err != nil {
-		return nil, Checkpoint{}, err
-	}
-	if !bytes.Equal(again, data) {
+	if err != nil || !bytes.Equal(again, data) {
 		return nil, Checkpoint{}, refuse("the proof file is not in the form it was written in: a key twice or unknown, or bytes beside it")
 	}
 	id, link, err := rehash(&f.Event)
