@@ -68,7 +68,7 @@ func TestFailedExportLeavesNothing(t *testing.T) {
 		what, format string
 		stride       int
 	}{
-		{"events", "csv", 3}, {"decisions", "jsonl", 11}, {"decisions", "dsse", 19}, {"decisions", "parquet", 13}, {"decisions", "prov", 8}, {"cases", "html", 7},
+		{"events", "csv", 4}, {"decisions", "jsonl", 13}, {"decisions", "dsse", 31}, {"decisions", "parquet", 19}, {"decisions", "prov", 9}, {"cases", "html", 9},
 	} {
 		t.Run(c.what+" "+c.format, func(t *testing.T) {
 			whole, _ := write(t, l, c.what, c.format)

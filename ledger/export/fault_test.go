@@ -88,7 +88,7 @@ func TestFailedExportIsNone(t *testing.T) {
 				statements++
 				check(t, dir, next.String(), err)
 			}
-			for n := 1; ; n += 1 + n/3 {
+			for n := 1; ; n += 1 + n/2 {
 				ctx := arctest.NewCountdown(t.Context(), n)
 				dir := filepath.Join(t.TempDir(), "x")
 				_, err := export.Write(ctx, l, request(x[0], x[1], dir, t))
@@ -100,7 +100,7 @@ func TestFailedExportIsNone(t *testing.T) {
 			}
 		})
 	}
-	if statements < 12 || ends < 15 {
+	if statements < 12 || ends < 9 {
 		t.Errorf("%d statements were failed, %d contexts ended", statements, ends)
 	}
 	if err := l.Verify(t.Context(), nil); err != nil {

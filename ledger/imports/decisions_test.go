@@ -298,7 +298,14 @@ func reseal(t *testing.T, dir, name string, change func(text string) string) {
 // TestForgedDecisions: an export that was changed and sealed anew is refused for
 // what is wrong with it, and nothing is made.
 func TestForgedDecisions(t *testing.T) {
-	l := lived(t)
+	l, req := small(t), lists(101)
+	req.B = req.B[:1]
+	if _, err := l.Compare(t.Context(), req); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Append(t.Context(), []ledger.Draft{{Kind: "protection.scanned", Subject: "scan:1", Body: canon.Obj("verdict", "full")}}); err != nil {
+		t.Fatal(err)
+	}
 	swap := func(old, now string) func(string) string {
 		return func(text string) string { return strings.Replace(text, old, now, 1) }
 	}

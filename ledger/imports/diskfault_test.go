@@ -36,11 +36,11 @@ func TestFailedImportIsNoneOrWhole(t *testing.T) {
 		stride int
 		do     func(ctx context.Context, path string, o ledger.Options) error
 	}{
-		{"events", 11, func(ctx context.Context, path string, o ledger.Options) error {
+		{"events", 15, func(ctx context.Context, path string, o ledger.Options) error {
 			_, err := imports.Events(ctx, events, nil, path, o)
 			return err
 		}},
-		{"decisions", 23, func(ctx context.Context, path string, o ledger.Options) error {
+		{"decisions", 31, func(ctx context.Context, path string, o ledger.Options) error {
 			_, err := imports.Decisions(ctx, rows, nil, path, o)
 			return err
 		}},
