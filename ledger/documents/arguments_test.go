@@ -26,6 +26,8 @@ func TestListArguments(t *testing.T) {
 		`invalid category "x" (valid: `:       {Category: "x"},
 		`invalid status "x" (valid: `:         {Status: "x"},
 		`invalid tag "1" — must be`:           {Tags: []string{"a", "1"}},
+		`invalid tag "" — must be`:            {Tags: []string{"a_1:b|c-d", ""}},
+		`invalid tag "a.b" — must be`:         {Tags: []string{"z9", "a.b"}},
 		`invalid tag "A" — did you mean "a"?`: {Tags: []string{"A"}},
 		"limit must be non-negative":          {Limit: -1},
 		"offset must be non-negative":         {Offset: -1},
@@ -82,6 +84,11 @@ func TestSearchArguments(t *testing.T) {
 		}
 		if !slices.Equal(got, c.want) {
 			t.Errorf("%+v: %v, want %v", c, got, c.want)
+		}
+	}
+	for _, after := range []string{"36500d", "876000h", "0d", "0h", " ", "2026-01-01T00:00:00+01:00"} {
+		if _, err := b.Search(t.Context(), documents.SearchRequest{Content: "x", MtimeAfter: after}); err != nil {
+			t.Errorf("%q: %v", after, err)
 		}
 	}
 	for want, req := range map[string]documents.SearchRequest{

@@ -179,3 +179,6 @@ func Contain(b *Base, rel string) error { return b.contain(rel) }
 
 // PickVersion is what its namesake is.
 var PickVersion = pickVersion
+
+// PageSize is what its namesake is.
+var PageSize = pageSize

@@ -74,3 +74,37 @@ func TestGraphAndRelationsOfOne(t *testing.T) {
 		t.Errorf("%v\n%s", err, cmp.Diff(want, g.Nodes))
 	}
 }
+
+// TestForeignKeysOfRelations: what others keep in the manifest stays when a
+// relation comes or goes, with its place and its text.
+func TestForeignKeysOfRelations(t *testing.T) {
+	root := project(t, linkedFiles())
+	hash := strings.Repeat("0123456789abcdef", 4)
+	put(t, root, ".sync-state.json", `{"relations":[{"type":"related","note":{"by":"é\t\"x\"","n":1.50},"target":"b.adr.md","source":"a.adr.md"},`+
+		`{"source":"c.adr.md","target":"a.adr.md","type":"extends"}],"files":{"z.md":"`+hash+`","é.md":"`+hash+`","a.md":"`+hash+`"},"version":1}`)
+	b := open(t, root)
+	if err := everyWrite["relate"](t.Context(), b); err != nil {
+		t.Fatal(err)
+	}
+	const first = "    {\n      \"source\": \"a.adr.md\",\n      \"target\": \"b.adr.md\",\n      \"type\": \"related\",\n      \"note\": {\"by\":\"é\\t\\\"x\\\"\",\"n\":1.50}\n    }"
+	const rest = "    {\n      \"source\": \"b.adr.md\",\n      \"target\": \"c.adr.md\",\n      \"type\": \"supports\"\n    }\n  ]\n}\n"
+	files := "{\n  \"version\": 1,\n  \"files\": {\n    \"a.md\": \"" + hash + "\",\n    \"z.md\": \"" + hash + "\",\n    \"é.md\": \"" + hash + "\"\n  }"
+	want := files + ",\n  \"relations\": [\n" + first + ",\n    {\n      \"source\": \"c.adr.md\",\n      \"target\": \"a.adr.md\",\n      \"type\": \"extends\"\n    },\n" + rest
+	if diff := cmp.Diff(want, slurp(t, root, ".sync-state.json")); diff != "" {
+		t.Error(diff)
+	}
+	if _, err := b.RemoveRelation(t.Context(), documents.RelationRequest{Source: "c.adr.md", Target: "a.adr.md", Type: "extends"}); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(files+",\n  \"relations\": [\n"+first+",\n"+rest, slurp(t, root, ".sync-state.json")); diff != "" {
+		t.Error(diff)
+	}
+	for _, r := range []documents.RelationRequest{{Source: "a.adr.md", Target: "b.adr.md", Type: "related"}, {Source: "b.adr.md", Target: "c.adr.md", Type: "supports"}} {
+		if answer, err := b.RemoveRelation(t.Context(), r); err != nil || answer.Value("removed") != true {
+			t.Fatalf("%v, %v", answer, err)
+		}
+	}
+	if diff := cmp.Diff(files+"\n}\n", slurp(t, root, ".sync-state.json")); diff != "" {
+		t.Error(diff)
+	}
+}

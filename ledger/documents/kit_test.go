@@ -43,6 +43,20 @@ func slurp(t testing.TB, root, rel string) string {
 	return string(data)
 }
 
+// opened is next, and the ledger has been used: nothing of its opening is left to
+// be done.
+func (l *logs) opened() *ledger.Ledger {
+	l.t.Helper()
+	log := l.next()
+	for _, err := range log.Events(l.t.Context(), ledger.Filter{}) {
+		if err != nil {
+			l.t.Fatal(err)
+		}
+		break
+	}
+	return log
+}
+
 // open opens the knowledge base of a project with a ledger in memory, which
 // projects of other tests have been in. A test that counts events asks for one of
 // its own.
@@ -96,6 +110,7 @@ type logs struct {
 	opts ledger.Options
 	lent int
 	log  *ledger.Ledger
+	last *ledger.Ledger // the one before it, which a project may be in yet
 }
 
 // next is a ledger for one more project. After some it is a new one, for every
@@ -103,10 +118,10 @@ type logs struct {
 func (l *logs) next() *ledger.Ledger {
 	l.t.Helper()
 	if l.lent%20 == 0 {
-		if l.log != nil {
-			l.log.Close()
+		if l.last != nil {
+			l.last.Close()
 		}
-		l.log = memoryWith(l.t, l.opts)
+		l.last, l.log = l.log, memoryWith(l.t, l.opts)
 	}
 	l.lent++
 	return l.log

@@ -66,6 +66,10 @@ func failingWorld(t *testing.T, l *ledger.Ledger) *world {
 	return w
 }
 
+// beginsLike are the readings that begin as list does: what becomes of them when
+// the ledger cannot be opened is what becomes of it.
+var beginsLike = map[string]bool{"get": true, "bytes": true, "search": true, "relations": true, "graph": true, "nobody": true, "restore": true}
+
 // TestLedgerThatFails fails every statement that writes and readings of
 // documents ask of the ledger: afterwards the old or the new state is on the
 // disk, and disk and ledger agree.
@@ -89,10 +93,13 @@ func TestLedgerThatFails(t *testing.T) {
 				}
 				f = nil
 				var w *world
-				if known {
+				switch {
+				case known:
 					w = failingWorld(t, lent.next())
 					w.check(t.Context())
-				} else {
+				case beginsLike[name] && !long:
+					w = failingWorld(t, lent.opened())
+				default:
 					w = failingBase(t, &f)
 				}
 				old := foldDisk(t, w.root)
@@ -134,10 +141,14 @@ func TestCallsEndAtAnyMoment(t *testing.T) {
 	t.Parallel()
 	calls := maps.Clone(everyWrite)
 	maps.Copy(calls, readings)
+	lent := &logs{t: t}
 	for _, name := range slices.Sorted(maps.Keys(calls)) {
 		for n := 1; n < 80; n += 1 + n {
-			var f *arctest.Fault
-			w := failingBase(t, &f)
+			w := &world{t: t, root: project(t, linkedFiles())}
+			if w.log = lent.opened(); !beginsLike[name] {
+				w.log = memory(t)
+			}
+			w.reopen()
 			ctx := arctest.NewCountdown(t.Context(), n)
 			err := calls[name](ctx, w.base)
 			w.check(t.Context())
@@ -169,6 +180,8 @@ func TestSettingsThatAreWrong(t *testing.T) {
 		`{"sync": "none", "globals": [{"id": 1}]}`:                    "must be an array",
 		`{"sync": "none", "globals": [{}]}`:                           `globals[0]: "id" must not be empty`,
 		`{"sync": "none", "globals": [{"id": "A"}]}`:                  "must be lowercase",
+		`{"sync": "none", "globals": [{"id": "-a"}]}`:                 "must be lowercase",
+		`{"sync": "none", "globals": [{"id": "a_b"}]}`:                "must be lowercase",
 		`{"sync": "none", "globals": [{"id": "local", "path": "x"}]}`: `"id" "local" is reserved`,
 		`{"sync": "none", "globals": [{"id": "x"}]}`:                  `globals[0]: "path" must not be empty`,
 		`{"sync": "none", "globals": [{"id": "x", "path": "a"}, {"id": "x", "path": "b"}]}`: `duplicate id "x"`,
@@ -177,7 +190,7 @@ func TestSettingsThatAreWrong(t *testing.T) {
 			t.Errorf("%s: %v, want %q", text, err, want)
 		}
 	}
-	for _, text := range []string{`{"sync": "none"}`, `{"sync": "cloud", "project_id": null}`, `{"sync": "on-prem", "archcore_url": "https://x.test", "project_id": 7}`} {
+	for _, text := range []string{`{"sync": "none"}`, `{"sync": "none", "language": "de", "globals": [{"id": "a-1-", "path": "x"}, {"id": "0z", "path": "x", "more": 1}], "other": {}}`, `{"sync": "cloud", "project_id": null}`, `{"sync": "on-prem", "archcore_url": "https://x.test", "project_id": 7}`} {
 		if err := documents.ParseSettings([]byte(text)); err != nil {
 			t.Errorf("%s: %v", text, err)
 		}
@@ -292,6 +305,12 @@ func TestWhatIsInTheWay(t *testing.T) {
 		"the state folder is a link": func(base string) error { return os.Symlink(t.TempDir(), filepath.Join(base, state)) },
 		"the lock is a link": func(base string) error {
 			return errors.Join(os.Mkdir(filepath.Join(base, state), 0o700), os.Symlink(outside, filepath.Join(base, state, "lock")))
+		},
+		"the ledger is a link": func(base string) error {
+			return errors.Join(os.Mkdir(filepath.Join(base, state), 0o700), os.Symlink(outside, filepath.Join(base, state, "ledger.duckdb")))
+		},
+		"the project's name is a link": func(base string) error {
+			return errors.Join(os.Mkdir(filepath.Join(base, state), 0o700), os.Symlink(outside, filepath.Join(base, state, "project.json")))
 		},
 		"the intent is a folder": func(base string) error { return os.MkdirAll(filepath.Join(base, state, "intent.json"), 0o700) },
 		"the document is too large": func(base string) error {
