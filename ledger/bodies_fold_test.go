@@ -87,12 +87,21 @@ func newForge(t *testing.T) *forge {
 			f.decisions = append(f.decisions, id)
 		}
 	}
-	must(nil, l.Query(ctx, `SELECT address, bytes, seq FROM blobs ORDER BY seq, rowid`, nil, func(v []driver.Value) error {
-		f.blobs = append(f.blobs, []driver.Value{v[0], slices.Clone(v[1].([]byte)), v[2]})
-		return nil
-	}))
+	f.readBlobs()
 	f.plain = f.answers()
 	return f
+}
+
+// readBlobs takes the contents as they are now.
+func (f *forge) readBlobs() {
+	f.t.Helper()
+	err := f.l.Query(f.t.Context(), `SELECT address, bytes, seq FROM blobs ORDER BY seq, rowid`, nil, func(v []driver.Value) error {
+		f.blobs = append(f.blobs, []driver.Value{v[0], slices.Clone(v[1].([]byte)), v[2]})
+		return nil
+	})
+	if err != nil {
+		f.t.Fatal(err)
+	}
 }
 
 // changed is the log with one event changed, and everything behind it made to fit.
