@@ -41,6 +41,10 @@ func TestManifestLimits(t *testing.T) {
 		{`{"version":1,"relations":[` + entries(50_001, rel) + `]}`, "invalid manifest: too many relations (50001, max 50000)"},
 		{`{"version":1,"relations":[` + entries(50_000, rel) + `]}`, ""},
 		{`{"version":99999999999999999999}`, "invalid manifest: version has wrong type (expected integer)"},
+		{`null`, "invalid manifest: unsupported version 0 (expected 1)"},
+		{`{"version":1,"files":{"a.md":null,"b.md":7}}`, `invalid manifest: null hash in file entry "a.md"; invalid JSON: hash of file entry "b.md" must be text`},
+		{`{"version":1,"files":null,"relations":{}}`, "invalid manifest: relations must be an array"},
+		{`{"version":1,"files":{"a.md":"00"}}`, `invalid manifest: file "a.md": hash is not valid SHA-256 (expected 64 lowercase hex chars)`},
 		{`{"version":2}`, "invalid manifest: unsupported version 2 (expected 1)"},
 		{`{"version":1,"files":{"a//b.md":"","../x.md":"` + hash + `","/y.md":"` + strings.Repeat("g", 64) + `"}}`,
 			`invalid manifest: file "../x.md": invalid path "../x.md": must be relative and within .archcore/; file "/y.md": invalid path "/y.md": must be relative and within .archcore/; ` +

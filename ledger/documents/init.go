@@ -86,11 +86,7 @@ func (b *Base) initialise(ctx context.Context, unreadable string, make func() (*
 			return nil, err
 		}
 		data := settingsBytes(shown)
-		checked, err := parseSettings(data)
-		if err != nil {
-			return nil, fault.Wrap(err, fault.Invalid, "%s", err)
-		}
-		return &plan{changes: []change{b.hist.settingsEvent(checked, data)}, edits: []edit{{file: settingsFile, data: data, create: true,
+		return &plan{changes: []change{b.hist.settingsEvent(&settings{object: shown}, data)}, edits: []edit{{file: settingsFile, data: data, create: true,
 			fail: func(err error) error { return fault.Wrap(err, fault.Refused, "saving settings: %s", ioClass(err)) }}}}, nil
 	})
 	return shown, already, err

@@ -88,6 +88,25 @@ func TestSettingsThatCannotBeSaved(t *testing.T) {
 	}
 }
 
+// TestSettingsOfAnother: settings that another program makes at the same moment
+// stay.
+func TestSettingsOfAnother(t *testing.T) {
+	b := open(t, project(t, unsetFiles()))
+	during(b, "temporary file of settings.json", func() error {
+		put(t, b.Root(), "settings.json", `{"sync":"none"}`)
+		return nil
+	})
+	if err := initialise(t.Context(), b); !fault.Is(err, fault.Refused) || err.Error() != "saving settings: file already exists" {
+		t.Errorf("%v", err)
+	}
+	if got := slurp(t, b.Root(), "settings.json"); got != `{"sync":"none"}` {
+		t.Errorf("settings %q", got)
+	}
+	if answer, err := b.Init(t.Context(), documents.InitRequest{}); err != nil || answer.Value("already_initialized") != true {
+		t.Errorf("%v, %v", answer, err)
+	}
+}
+
 // TestProjectInAFile: what stands where the folder should be is told.
 func TestProjectInAFile(t *testing.T) {
 	root := project(t, nil)

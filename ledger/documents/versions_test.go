@@ -105,24 +105,12 @@ func TestRestores(t *testing.T) {
 	if err := os.Remove(full); err != nil {
 		t.Fatal(err)
 	}
-	documents.SetFault(w.base, func(op string) error {
-		if op == "file.write" || op == "file.link" {
-			return errors.New("input/output error")
-		}
-		return nil
-	})
-	if _, err := w.base.Restore(ctx, "a.adr.md", "#1"); fault.As(err) == nil {
-		t.Errorf("a disk that fails: %v", err)
-	}
-	documents.SetFault(w.base, func(op string) error {
-		if op == "file.chmod" {
-			return errors.New("input/output error")
-		}
-		return nil
-	})
 	list(t, w.base, documents.ListRequest{})
-	if _, err := w.base.Restore(ctx, "a.adr.md", "#1"); fault.As(err) == nil {
-		t.Errorf("a disk that fails: %v", err)
+	for nth, want := range []string{"writing .archcore/.ledger/intent.json: file system error", "writing .archcore/a.adr.md: file system error"} {
+		between(w.base, "file.write", nth+1, func() error { return errors.New("input/output error") })
+		if _, err := w.base.Restore(ctx, "a.adr.md", "#1"); fault.As(err) == nil || err.Error() != want {
+			t.Errorf("a disk that fails: %v, want %s", err, want)
+		}
 	}
 	documents.SetFault(w.base, nil)
 	if _, err := os.Stat(full); err == nil {
