@@ -1,7 +1,6 @@
 package attest
 
 import (
-	"bytes"
 	"encoding/json"
 
 	"github.com/arche-ledger/arche/internal/canon"
@@ -23,43 +22,46 @@ func ParseJSON(data []byte) (any, error) {
 }
 
 // hasDuplicateKeys reports whether any object in the JSON text names a key
-// twice. The text must be one that canon.Parse accepts; the non-finite words
-// end the search early, with what was seen so far.
+// twice. The text must be one that canon.Parse accepts.
 func hasDuplicateKeys(data []byte) bool {
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.UseNumber()
 	type level struct {
 		seen map[string]bool // nil for an array
-		key  bool            // the next token is a key
+		key  bool            // the next text is a key
 	}
 	var stack []level
-	for {
-		tok, err := dec.Token()
-		if err != nil {
-			return false
-		}
+	for i := 0; i < len(data); i++ {
 		top := len(stack) - 1
-		if s, ok := tok.(string); ok && top >= 0 && stack[top].key {
-			if stack[top].seen[s] {
-				return true
+		switch data[i] {
+		case '"':
+			end := textEnd(data, i)
+			if top >= 0 && stack[top].key {
+				var name string
+				_ = json.Unmarshal(data[i:end], &name) // which canon has read
+				if stack[top].seen[name] {
+					return true
+				}
+				stack[top].seen[name], stack[top].key = true, false
 			}
-			stack[top].seen[s] = true
-			stack[top].key = false
-			continue
-		}
-		switch tok {
-		case json.Delim('{'):
+			i = end - 1
+		case '{':
 			stack = append(stack, level{map[string]bool{}, true})
-			continue
-		case json.Delim('['):
+		case '[':
 			stack = append(stack, level{})
-			continue
-		case json.Delim('}'), json.Delim(']'):
+		case '}', ']':
 			stack = stack[:top]
-			top--
-		}
-		if top >= 0 {
+		case ',':
 			stack[top].key = stack[top].seen != nil
 		}
 	}
+	return false
+}
+
+// textEnd is where the text that begins at a quote ends, behind the other quote.
+func textEnd(data []byte, at int) int {
+	for at++; data[at] != '"'; at++ {
+		if data[at] == '\\' {
+			at++
+		}
+	}
+	return at + 1
 }

@@ -192,10 +192,21 @@ func TestRefusedForms(t *testing.T) {
 func TestDuplicateKeysAreRefused(t *testing.T) {
 	for text, want := range map[string]bool{
 		`{"a":1,"b":{"a":1},"c":[{"a":1},{"a":1}]}`: true,
-		`{"a":1,"a":1}`:          false,
-		`[{"x":{"k":[],"k":1}}]`: false,
-		`{"a":{},"b":[],"a":2}`:  false,
-		`{"a":"a","b":"a"}`:      true,
+		`{"a":1,"a":1}`:                      false,
+		`[{"x":{"k":[],"k":1}}]`:             false,
+		`{"a":{},"b":[],"a":2}`:              false,
+		`{"a":"a","b":"a"}`:                  true,
+		`{"x":1e999,"a":1,"a":2}`:            false, // behind a number that no double holds
+		`{"x":NaN,"a":1,"a":2}`:              false, // behind what other readers refuse
+		`{"x":[-Infinity,{"a":1}],"a":{}}`:   true,
+		`{"x":[NaN,{"a":1,"b":[],"a":2}]}`:   false,
+		`{"a":1,"\u0061":2}`:                 false, // one key in two spellings
+		`{"a\"":"a","a":"\",\"a\":1","b":2}`: true,
+		`{"a\\":1,"a":2,"a\\":3}`:            false,
+		`[["a","a"],"a","a"]`:                true,
+		`"a"`:                                true,
+		`{"":1,"":2}`:                        false,
+		`{"a":"{","b":"[,","c":{"a":","}}`:   true,
 	} {
 		if _, err := attest.ParseJSON([]byte(text)); (err == nil) != want {
 			t.Errorf("%s: %v", text, err)
