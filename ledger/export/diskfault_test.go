@@ -124,6 +124,29 @@ func TestFailedExportLeavesNothing(t *testing.T) {
 	}
 }
 
+// TestRefusedExportTouchesNothing: an export into the folder of another is refused,
+// and the other stays as it is, whatever its files are called.
+func TestRefusedExportTouchesNothing(t *testing.T) {
+	l := work(t)
+	dir, _ := write(t, l, "cases", "csv")
+	for _, name := range []string{"", "events.csv", "cases.html"} {
+		if name != "" {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte("mine"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want := contents(t, dir)
+		for _, x := range [][2]string{{"cases", "csv"}, {"cases", "html"}, {"events", "csv"}} {
+			if _, err := export.Write(t.Context(), l, request(x[0], x[1], dir, t)); !fault.Is(err, fault.Refused) {
+				t.Errorf("%v: %v", x, err)
+			}
+			if diff := cmp.Diff(want, contents(t, dir)); diff != "" {
+				t.Errorf("%v (-before +after)\n%s", x, diff)
+			}
+		}
+	}
+}
+
 // TestFailedTableIsOldOrNew fails every change of a file in writing a table over
 // another: the old one is there or the new one, and nothing beside it.
 func TestFailedTableIsOldOrNew(t *testing.T) {

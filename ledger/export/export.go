@@ -164,6 +164,7 @@ func (f *folder) write(ctx context.Context, l *ledger.Ledger, src source, req Re
 	if err != nil {
 		return nil, err
 	}
+	f.done = append(f.done, ManifestName, SignatureName, SumsName)
 	return seal(f.disk, f.dir, m, names, req.Key)
 }
 

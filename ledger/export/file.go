@@ -82,7 +82,9 @@ func (f *folder) open() error {
 		missing = append(missing, at)
 	}
 	for _, at := range slices.Backward(missing) {
-		if err := f.disk.Mkdir(at, 0o700); err != nil {
+		if err := f.disk.Mkdir(at, 0o700); errors.Is(err, fs.ErrExist) {
+			continue // somebody was quicker
+		} else if err != nil {
 			return err
 		}
 		f.made = append(f.made, at)
@@ -123,10 +125,10 @@ func (f *folder) keep(name string) error {
 // clear takes the private folder away.
 func (f *folder) clear() error { return fileFault(f.dir, f.disk.RemoveAll(f.work)) }
 
-// undo takes away what the export made.
+// undo takes away what the export made, and nothing else.
 func (f *folder) undo() error {
 	var err error
-	for _, name := range append(f.done, ManifestName, SignatureName, SumsName) {
+	for _, name := range f.done {
 		err = errors.Join(err, gone(f.disk.Remove(filepath.Join(f.dir, name))))
 	}
 	if f.work != "" {
