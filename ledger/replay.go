@@ -87,8 +87,8 @@ func (r *reader) planReplay(i int32) (*replayPlan, error) {
 				return nil, err
 			}
 		}
-		if p.pos, err = rec.place(); err == nil {
-			err = r.planBatch(p, rr)
+		if err = r.planBatch(p, rr); err == nil {
+			p.pos, err = rec.place()
 		}
 	}
 	return p, err
