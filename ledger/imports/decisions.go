@@ -67,7 +67,8 @@ func Decisions(ctx context.Context, name string, key ed25519.PublicKey, path str
 // was stopped and which the next opening ends.
 func taken(path string) bool {
 	if _, err := os.Lstat(path); err == nil {
-		return true
+		_, err = os.Stat(path) // a link to nowhere is refused, not followed
+		return err == nil
 	}
 	_, err := os.Lstat(duck.LogPath(path)) // a log without its file is never opened
 	return err != nil && duck.Vacant(path) != nil

@@ -159,6 +159,27 @@ func TestWhereNoLedgerCanBe(t *testing.T) {
 	if data, err := os.ReadFile(text); err != nil || len(data) != 20_000 {
 		t.Errorf("%d bytes, %v", len(data), err)
 	}
+	nowhere, link := filepath.Join(at, "nowhere.duckdb"), filepath.Join(at, "link.duckdb")
+	if err := os.Symlink(nowhere, link); err != nil {
+		t.Fatal(err)
+	}
+	foreign := filepath.Join(at, "foreign.duckdb")
+	if err := os.WriteFile(duck.LogPath(foreign), []byte("another's"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{link, foreign} {
+		if _, err := imports.Decisions(t.Context(), dir, nil, path, ledger.Options{}); !fault.Is(err, fault.Invalid) {
+			t.Errorf("%s: %v", filepath.Base(path), err)
+		}
+	}
+	for _, path := range []string{nowhere, foreign} {
+		if _, err := os.Lstat(path); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s: %v", filepath.Base(path), err)
+		}
+	}
+	if data, err := os.ReadFile(duck.LogPath(foreign)); err != nil || string(data) != "another's" {
+		t.Errorf("the log of another: %q, %v", data, err)
+	}
 	empty, _ := exportDecisions(t, fresh(t), "jsonl", false)
 	if _, err := imports.Decisions(t.Context(), empty, nil, filepath.Join(at, "l.duckdb"), ledger.Options{}); !fault.Is(err, fault.Invalid) || !strings.Contains(err.Error(), "empty ledger") {
 		t.Errorf("an export of nothing: %v", err)
