@@ -82,7 +82,7 @@ func childWork(work string, first int, path string, in io.Reader, out io.Writer)
 }
 
 // unitSize is how many decisions one unit of a work records; 0 varies.
-var unitSize = map[string]int{"single": 1, "ten": 10, "thousand": 1000, "compare": 400, "observe": 0, "resolve": 0}
+var unitSize = map[string]int{"single": 1, "ten": 10, "thousand": 1000, "compare": 400, "observe": 0, "resolve": 0, "forget": 1}
 
 func numberedPairs(from, n int) resolve.Request {
 	req := resolve.Request{Entity: "organisation", Threshold: resolve.DefaultThreshold}
@@ -139,12 +139,32 @@ func appendUnit(ctx context.Context, l *ledger.Ledger, work string, n int) error
 		a, _ := d.Value("record_a").(string)
 		_, err = l.Observe(ctx, a, canon.Obj("remark", fmt.Sprintf("n%d", n)))
 		return err
+	case "forget":
+		return recordAndForget(ctx, l, n)
 	}
 	size := unitSize[work]
 	if size == 0 {
 		return fmt.Errorf("no work is called %q", work)
 	}
 	_, err := l.Compare(ctx, numberedPairs(n*size, size))
+	return err
+}
+
+// recordAndForget records a pair and erases the values of both records, which
+// writes the file anew.
+func recordAndForget(ctx context.Context, l *ledger.Ledger, n int) error {
+	if _, err := l.Compare(ctx, numberedPairs(n, 1)); err != nil {
+		return err
+	}
+	req := ledger.ForgetRequest{Reason: "asked to"}
+	for _, side := range []string{"a", "b"} {
+		id, err := canon.PublishedID("rec", canon.Obj("entity_type", "organisation", "attributes", histories.Registered(side, n)))
+		if err != nil {
+			return err
+		}
+		req.Addresses = append(req.Addresses, id)
+	}
+	_, err := l.Forget(ctx, req)
 	return err
 }
 

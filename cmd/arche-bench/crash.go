@@ -16,7 +16,7 @@ import (
 )
 
 // crashWorks are what a writer is killed in, in the order of the table.
-var crashWorks = []string{"single", "ten", "thousand", "compare", "observe", "resolve"}
+var crashWorks = []string{"single", "ten", "thousand", "compare", "observe", "resolve", "forget"}
 
 // crashCount is what a number of kills came to.
 type crashCount struct {

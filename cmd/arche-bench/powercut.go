@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -16,6 +17,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/arche-ledger/arche/internal/arctest/histories"
 	"github.com/arche-ledger/arche/ledger"
 	"github.com/arche-ledger/arche/ledger/duck"
 	"github.com/arche-ledger/arche/ledger/fsck"
@@ -55,7 +57,7 @@ func runPowercut(args []string, stdout io.Writer) error {
 }
 
 // powerUnits is how many units of a work are recorded, checkpoints among them.
-var powerUnits = map[string]int{"single": 340, "ten": 60, "thousand": 4, "compare": 8, "observe": 120, "resolve": 200}
+var powerUnits = map[string]int{"single": 340, "ten": 60, "thousand": 4, "compare": 8, "observe": 120, "resolve": 200, "forget": 8}
 
 // powerLab studies one kind of work.
 type powerLab struct {
@@ -191,6 +193,9 @@ func (p *powerLab) try(dir string, moment int, c cut, files map[string][]byte, a
 			return err
 		}
 	}
+	if p.work == "forget" {
+		p.kept(files, moment, ack)
+	}
 	before := p.count
 	path := filepath.Join(at, powerFile)
 	end, err := p.count.check(p.work, path, ack)
@@ -207,6 +212,20 @@ func (p *powerLab) try(dir string, moment int, c cut, files map[string][]byte, a
 		fmt.Fprintf(p.log, "%s: operation %d, %s: acknowledged %d, found %d: %v\n", p.work, moment, c, ack.seq, end, err)
 	}
 	return nil
+}
+
+// kept counts values that were erased, and acknowledged so, and are on the disk
+// all the same.
+func (p *powerLab) kept(files map[string][]byte, moment int, ack lastAck) {
+	for n := range ack.n + 1 {
+		value, _ := histories.Registered("a", n).Value("registration_id").(string)
+		for name, data := range files {
+			if bytes.Contains(data, []byte(value)) {
+				p.count.torn++
+				fmt.Fprintf(p.log, "%s: operation %d: %s holds what was erased in unit %d\n", p.work, moment, name, n)
+			}
+		}
+	}
 }
 
 // goesOn appends one more unit and verifies.

@@ -29,6 +29,7 @@ type DB struct {
 	inTx      bool
 	fatal     bool
 	named     os.FileInfo // the write-ahead log whose name is durable, as it was last
+	raw       *os.File    // the file of a store, to be read beside the database; see openRaw
 }
 
 // openDB opens the file, or an in-memory database when path is "".
@@ -40,11 +41,10 @@ func openDB(path string, o Options) (*DB, error) {
 	if err := d.seam("open"); err != nil {
 		return nil, translate(err)
 	}
-	// The database's own checkpoint, inside a commit, rewrites up to 122,880 rows a
-	// table: at its default of 16 MB every large batch would pay for one. The
-	// store makes checkpoints where nobody waits; this is the bound for a store
-	// that is never idle.
-	bounds := "checkpoint_threshold=256MB&threads=" + strconv.Itoa(o.threads()) + "&memory_limit=" + strconv.Itoa(o.memoryMB()) + "MB"
+	// The database makes no checkpoint of its own: inside a commit it would rewrite
+	// up to 122,880 rows a table, and it is not safe from a power cut (see undo).
+	// The store makes them where nobody waits, or when the log has grown long.
+	bounds := "checkpoint_threshold=1TB&threads=" + strconv.Itoa(o.threads()) + "&memory_limit=" + strconv.Itoa(o.memoryMB()) + "MB"
 	dsn := path + "?" + hardening + "&" + bounds
 	if o.spill != "" {
 		dsn = path + "?" + bounds // hardened below, once the spill folder is set
@@ -330,6 +330,9 @@ func (d *DB) Close() error {
 	if d.connector != nil {
 		errs = append(errs, d.connector.Close())
 	}
-	d.conn, d.connector = nil, nil
+	if d.raw != nil {
+		errs = append(errs, d.raw.Close())
+	}
+	d.conn, d.connector, d.raw = nil, nil, nil
 	return errors.Join(errs...)
 }

@@ -24,7 +24,7 @@ func Hold(ctx context.Context, d disk.Disk, path string, wait time.Duration, fn 
 		return err
 	}
 	g.sign(time.Now())
-	err := finishInstall(d, path)
+	err := finish(d, path)
 	if err == nil {
 		err = fn()
 	}

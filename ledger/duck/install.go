@@ -46,6 +46,15 @@ func Install(d disk.Disk, made, path string) error {
 
 var errLogLeft = errors.New("a write-ahead log is left beside the new file")
 
+// finish ends what an interruption left of a ledger file, in the order in which
+// it was begun. Call it behind the gate.
+func finish(d disk.Disk, path string) error {
+	if err := finishUndo(d, path); err != nil {
+		return err
+	}
+	return finishInstall(d, path)
+}
+
 // finishInstall ends an installation that was begun. Call it behind the gate.
 func finishInstall(d disk.Disk, path string) error {
 	if !there(path+stagedSuffix) || there(LogPath(path)) {

@@ -35,7 +35,7 @@ func (s *Store) Lend(ctx context.Context, fn func(path string) error) error {
 			return err
 		}
 	}
-	err := s.db.Checkpoint(ctx) // so that the write-ahead log is empty
+	err := s.checkpoint(ctx, s.db) // so that the write-ahead log is empty
 	err = errors.Join(err, s.db.Close())
 	s.db = nil
 	if err == nil {
@@ -80,7 +80,7 @@ func (s *Store) rewrite(ctx context.Context, prepare func(path string) error) (e
 
 // removeAll removes a database file with everything that lies beside it.
 func removeAll(d disk.Disk, path string) error {
-	for _, suffix := range []string{"", ".wal", ".lock", ".queue", ".head", ".head.tmp"} {
+	for _, suffix := range []string{"", ".wal", ".lock", ".queue", ".head", ".head.tmp", undoSuffix, newSuffix, newSuffix + ".wal"} {
 		if err := removeFile(d, path+suffix); err != nil {
 			return fmt.Errorf("remove the unfinished copy: %w", err)
 		}

@@ -59,19 +59,20 @@ type Store struct {
 	opts Options
 	gate *gate
 
-	mu     sync.Mutex // one unit of work at a time
-	db     *DB
-	since  time.Time // when the file was opened
-	used   time.Time // when the last unit of work ended
-	timer  *time.Timer
-	head   *HeadFile
-	last   Head          // what the head file says
-	known  bool          // last is a head that was once acknowledged
-	fresh  bool          // this opening made the file
-	paid   int64         // commits replayed at openings since the last checkpoint
-	cost   time.Duration // of the last checkpoint
-	entry  time.Duration // what taking the file cost last time, behind the gate
-	closed bool
+	mu      sync.Mutex // one unit of work at a time
+	db      *DB
+	since   time.Time // when the file was opened
+	used    time.Time // when the last unit of work ended
+	timer   *time.Timer
+	head    *HeadFile
+	last    Head          // what the head file says
+	known   bool          // last is a head that was once acknowledged
+	fresh   bool          // this opening made the file
+	paid    int64         // commits replayed at openings since the last checkpoint
+	cost    time.Duration // of the last checkpoint
+	longest int64         // longestLog, but for tests
+	entry   time.Duration // what taking the file cost last time, behind the gate
+	closed  bool
 
 	expected atomic.Int32 // calls that will use the file soon
 }
@@ -90,7 +91,7 @@ func OpenStore(path string, o Options) (*Store, error) {
 	if o.Lease == 0 {
 		o.Lease = defaultLease
 	}
-	s := &Store{path: path, opts: o}
+	s := &Store{path: path, opts: o, longest: longestLog}
 	if path == "" {
 		return s, nil
 	}
@@ -137,6 +138,9 @@ func (s *Store) Use(ctx context.Context, fn func(db *DB) error) error {
 		return err
 	}
 	s.used = time.Now()
+	if s.long() {
+		_, _ = s.Settle(context.WithoutCancel(ctx), s.db, true) // tried again after the next unit
+	}
 	if s.db.fatal {
 		// The instance answers nothing any more; what it acknowledged is in the file.
 		return errors.Join(err, s.release())
@@ -208,7 +212,7 @@ func headFault(err error) error {
 // of the gate may still hold it for a while.
 func (s *Store) openFile(ctx context.Context) error {
 	s.gate.sign(time.Now())
-	if err := finishInstall(s.disk(), s.path); err != nil {
+	if err := finish(s.disk(), s.path); err != nil {
 		return err
 	}
 	s.fresh = !there(s.path)
@@ -220,7 +224,7 @@ func (s *Store) openFile(ctx context.Context) error {
 	}
 	deadline := time.Now().Add(s.opts.Wait)
 	for {
-		db, err := openDB(s.path, s.opts)
+		db, err := openRaw(s.path, s.opts)
 		if err == nil {
 			s.db = db
 			return nil
@@ -284,7 +288,7 @@ func (s *Store) Settle(ctx context.Context, db *DB, force bool) (bool, error) {
 	}
 	defer private()()
 	start := time.Now()
-	if err := db.Checkpoint(ctx); err != nil {
+	if err := s.checkpoint(ctx, db); err != nil {
 		return false, err
 	}
 	s.cost, s.paid, s.last.Debt = time.Since(start), 0, 0
@@ -292,6 +296,18 @@ func (s *Store) Settle(ctx context.Context, db *DB, force bool) (bool, error) {
 		return true, nil
 	}
 	return true, s.head.Write(s.last)
+}
+
+// longestLog bounds the write-ahead log of a store that is never idle, in bytes.
+const longestLog = 256 << 20
+
+// long reports whether the write-ahead log has reached its bound.
+func (s *Store) long() bool {
+	if s.path == "" || s.db.fatal {
+		return false
+	}
+	info, err := os.Stat(LogPath(s.path))
+	return err == nil && info.Size() >= s.longest
 }
 
 // due reports whether a checkpoint saves more than it costs.
