@@ -107,4 +107,9 @@ func TestForeignKeysOfRelations(t *testing.T) {
 	if diff := cmp.Diff(files+"\n}\n", slurp(t, root, ".sync-state.json")); diff != "" {
 		t.Error(diff)
 	}
+	for _, text := range []string{"{\n  \"version\": 1,\n  \"files\": {\n    \"a.md\": \"" + hash + "\"\n  }\n}\n", "{\n  \"version\": 1,\n  \"files\": {}\n}\n"} {
+		if again, n, err := documents.Manifest([]byte(text)); err != nil || n != 0 || string(again) != text {
+			t.Errorf("%s was written as %s (%v)", text, again, err)
+		}
+	}
 }

@@ -169,3 +169,33 @@ func TestLinksInside(t *testing.T) {
 		t.Errorf("written through a link: %q", text)
 	}
 }
+
+// TestGuardTexts: what is wrong with a path is told in the same words by every
+// call that checks it the same way.
+func TestGuardTexts(t *testing.T) {
+	const relative, starts, unresolved = "invalid path: must be relative and within .archcore/", `invalid path: must start with ".archcore/"`, "invalid path: cannot resolve path"
+	b := open(t, project(t, linkedFiles()))
+	for _, c := range []struct{ path, get, update, log string }{
+		{"/x.md", relative, relative, "no history of .archcore/x.md"}, {"C:/x.md", relative, relative, "no history of .archcore/C:/x.md"},
+		{".archcore/a\x00.md", unresolved, unresolved, relative}, {"a.adr.md", starts, starts, ""}, {"./a.adr.md", starts, starts, ""},
+		{".archcore/../x.md", starts, relative, relative}, {".archcore/", starts, relative, relative}, {".archcore/.", starts, relative, relative},
+		{".archcore/.ledger/x.md", "document not found: .archcore/.ledger/x.md", unresolved, relative}, {".archcore/.LEDGER/x.md", "document not found: .archcore/.LEDGER/x.md", unresolved, relative},
+		{".archcore/a.txt", "document not found: .archcore/a.txt", "invalid path: not a document — only .md document files can be updated", "no history of .archcore/a.txt"},
+		{".archcore/settings.json", "", "invalid path: not a document — only .md document files can be updated", "no history of .archcore/settings.json"},
+		{".archcore/none.adr.md", "document not found: .archcore/none.adr.md", "document not found: .archcore/none.adr.md", "no history of .archcore/none.adr.md"},
+		{".archcore/x/../a.adr.md", "", "", ""}, {"other.md", starts, starts, "no history of .archcore/other.md"}, {"other.txt", "invalid path: only .md global documents are readable", starts, "no history of .archcore/other.txt"},
+	} {
+		for name, call := range map[string]struct {
+			err  error
+			want string
+		}{
+			"get":    {drop(b.Get(t.Context(), c.path)), c.get},
+			"update": {drop(b.Update(t.Context(), documents.UpdateRequest{Path: c.path, Status: "draft"})), c.update},
+			"log":    {drop(b.Versions(t.Context(), c.path)), c.log},
+		} {
+			if got := fmt.Sprint(call.err); got != call.want && (call.want != "" || call.err != nil) {
+				t.Errorf("%s %q: %v, want %q", name, c.path, call.err, call.want)
+			}
+		}
+	}
+}
