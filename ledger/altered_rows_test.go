@@ -111,7 +111,7 @@ func TestRowsAlteredUnderfootAreNamed(t *testing.T) {
 // has its state: an event whose address and link fit and which is another one is
 // not believed.
 func TestAnotherEventInItsPlaceIsNamed(t *testing.T) {
-	f := newForge(t)
+	f, open := newForge(t), 0
 	for n := range f.events {
 		e := f.events[n]
 		if e.kind != KindDecisionRecorded {
@@ -125,7 +125,42 @@ func TestAnotherEventInItsPlaceIsNamed(t *testing.T) {
 		if _, err := f.l.Decision(t.Context(), id); !errors.Is(err, ErrAltered) || !strings.Contains(err.Error(), "it is not the decision that stood there") {
 			t.Errorf("event %d: %v", n+1, err)
 		}
+		if i := state.rowsOf(id)[0]; state.openCase(i) {
+			open++
+			if o, err := f.l.Cases(t.Context(), ""); !errors.Is(err, ErrAltered) || !strings.Contains(err.Error(), "it is not the decision that stood there") {
+				t.Errorf("event %d: cases %v %v", n+1, o, err)
+			}
+		}
 		f.l.state = state
+	}
+	if open == 0 {
+		t.Error("no case was open")
+	}
+}
+
+// TestBodiesBehindTheTablesAreRead: a ledger that took its state from its tables
+// reads an event before it shows it; one that is no decision is named.
+func TestBodiesBehindTheTablesAreRead(t *testing.T) {
+	f := newForge(t)
+	n := f.place(KindDecisionRecorded)
+	for body, told := range map[string]string{"[]": "its body is no JSON object", "{}": "it does not fit what was folded from it", "x": "its body is no JSON object"} {
+		events := f.changed(n, func(e *Event) { e.body = body })
+		f.write(events)
+		var statements []string
+		for i := range events { // somebody made the tables fit
+			statements = append(statements, fmt.Sprintf(`UPDATE decisions SET event_id = '%s' WHERE seq = %d`, events[i].id, i+1),
+				fmt.Sprintf(`UPDATE decisions SET supersedes = '%s' WHERE supersedes = '%s'`, events[i].id, f.events[i].id))
+		}
+		f.use(statements...)
+		f.l.verified = -1
+		f.forget()
+		if _, err := f.l.Decision(t.Context(), f.decisions[0]); !errors.Is(err, ErrAltered) || !strings.Contains(err.Error(), told) {
+			t.Errorf("%s: %v", body, err)
+		}
+		f.write(f.events)
+		if err := f.l.Rebuild(t.Context()); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

@@ -1,12 +1,15 @@
 package ledger
 
 import (
+	"database/sql/driver"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/arche-ledger/arche/internal/canon"
 	"github.com/arche-ledger/arche/internal/fault"
 )
 
@@ -87,6 +90,70 @@ func TestForgedEventsAreNamedOrTold(t *testing.T) {
 	}
 	if _, err := f.l.Decision(t.Context(), old); !fault.Is(err, fault.NotFound) {
 		t.Errorf("the old name: %v", err)
+	}
+}
+
+// TestForgedListsAreNamed: a run whose list of records is no list, or not the one
+// that its address names, is refused by name.
+func TestForgedListsAreNamed(t *testing.T) {
+	f := newForge(t)
+	n, blobs := f.place(KindRunRecorded), f.blobs
+	for text, told := range map[string]string{`{"a":1}`: "is not a list", `[`: "is not a list", `x`: "is not a list", "": "its list of records is gone"} {
+		list := ContentAddress("lst", []byte(text))
+		o, err := f.events[n].Body()
+		if err != nil {
+			t.Fatal(err)
+		}
+		o.Set("b", list)
+		if f.blobs = blobs; text != "" {
+			f.blobs = append(f.blobs[:len(f.blobs):len(f.blobs)], []driver.Value{list, []byte(text), int64(n + 1)})
+		}
+		f.write(f.changed(n, func(e *Event) { e.body = string(must8785(t, o)) }))
+		if _, err := f.l.Entities(t.Context(), ""); !fault.Is(err, fault.Damaged) || !strings.Contains(err.Error(), told) {
+			t.Errorf("%q: %v", text, err)
+		}
+		if text != "" {
+			f.use(`UPDATE blobs SET bytes = 'y'::BLOB WHERE address = '` + list + `'`)
+			f.forget()
+			if _, err := f.l.Entities(t.Context(), ""); !fault.Is(err, fault.Damaged) || !strings.Contains(err.Error(), "does not fit its address") {
+				t.Errorf("%q: %v", text, err)
+			}
+		}
+	}
+}
+
+// TestErasedTwiceStaysErased: a content that lies where the record was stored the
+// first time, erased, stored again and erased again, is found.
+func TestErasedTwiceStaysErased(t *testing.T) {
+	f := newForge(t)
+	ctx, rec := t.Context(), oneNamed("y", "Harmuko Foods")[0]
+	for range 2 {
+		if err := errors.Join(f.compare(ctx, rec, oneNamed("x", "Zentari Mills Ltd")[0]), f.erase(ctx, rec)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := f.l.Verify(ctx, nil); err != nil {
+		t.Fatal(err)
+	}
+	blob, err := canon.Sorted(rec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	places := 0
+	for e, err := range f.l.Events(ctx, Filter{Kinds: []string{KindRecordStored}, Subject: idOf(t, rec)}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		places++
+		f.use("BEGIN TRANSACTION", fmt.Sprintf(`INSERT INTO blobs VALUES ('%s', '%s'::BLOB, %d)`, idOf(t, rec), blob, e.seq))
+		err := f.l.Verify(ctx, nil)
+		f.use("ROLLBACK")
+		if !fault.Is(err, fault.Damaged) || !strings.Contains(err.Error(), "values were erased and are still there") {
+			t.Errorf("event %d: %v", e.seq, err)
+		}
+	}
+	if places != 2 {
+		t.Errorf("it was stored %d times", places)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/arche-ledger/arche/internal/arctest"
 	"github.com/arche-ledger/arche/internal/canon"
 )
 
@@ -151,6 +152,36 @@ func gist(out *canon.Object) string {
 		b.Write(text)
 	}
 	return b.String()
+}
+
+// TestUnreadVerbsEndWithTheirContext ends the context of reading verbs at each
+// question that they ask, with nothing read yet: they fail or are done, and told
+// again they tell everything.
+func TestUnreadVerbsEndWithTheirContext(t *testing.T) {
+	f, ended := newForge(t), 0
+	for _, v := range unreadVerbs[:3] {
+		for n := 1; ; n++ {
+			f.unread()
+			ctx := arctest.NewCountdown(t.Context(), n)
+			out, err := v.call(ctx, f)
+			if !ctx.Ended() {
+				if err != nil {
+					t.Errorf("%s: %v", v.name, err)
+				}
+				break
+			}
+			if ended++; err == nil && out == nil || err != nil && !errors.Is(err, context.Canceled) {
+				t.Errorf("%s, question %d: %v %v", v.name, n, out, err)
+			}
+		}
+	}
+	if ended < 10 {
+		t.Errorf("only %d contexts ended", ended)
+	}
+	f.unread()
+	if got := f.answers(); !slices.Equal(got, f.plain) {
+		t.Errorf("answers %v, want %v", got, f.plain)
+	}
 }
 
 // TestFailedReadingsOfTheUnread fails every statement of calls on a ledger that

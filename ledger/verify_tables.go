@@ -113,10 +113,7 @@ func (v *verification) content(c *content) (rec int32, what string) {
 			}
 			return -1, "no event stored it"
 		}
-		if v.state.recs[i].seq != c.seq {
-			if v.state.recs[i].erased {
-				return -1, ""
-			}
+		if r := &v.state.recs[i]; r.seq != c.seq && (!r.erased || r.absent) {
 			return -1, "it does not lie with its event"
 		}
 		return i, v.record(i, c)

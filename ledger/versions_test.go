@@ -120,6 +120,29 @@ func TestVersionsThatMeet(t *testing.T) {
 	checkRebuilt(t, l)
 }
 
+// TestRecordThatBecomesAVersion: a record without a history whose evidence makes it
+// a version of another belongs to that history from then on.
+func TestRecordThatBecomesAVersion(t *testing.T) {
+	l := inside(t)
+	a := canon.Obj("name", "Kijani Tea Exporters Ltd", "city", "Nairobi")
+	c := canon.Obj("name", "Kijani Tea Exporters Ltd", "city", "Nakuru")
+	oneEdge(t, l, a, c)
+	b, _ := observeOf(t, l, idOf(t, a), canon.Obj("city", "Kisumu"))
+	if met, from := observeOf(t, l, idOf(t, c), canon.Obj("city", "Kisumu")); met != b || from != idOf(t, c) {
+		t.Fatalf("evidence on %s made %s, want %s", from, met, b)
+	}
+	later, from := observeOf(t, l, idOf(t, c), canon.Obj("phone", "+254700000001"))
+	if from != b {
+		t.Errorf("evidence on a record was applied to %s, want the version it became", from)
+	}
+	for _, given := range []string{idOf(t, a), b, idOf(t, c)} {
+		if n := l.state.newest(l.state.lookupRecord(given)); l.state.recordID(n) != later {
+			t.Errorf("the newest version of %s is %s", given, l.state.recordID(n))
+		}
+	}
+	checkRebuilt(t, l)
+}
+
 // TestSecondConfirmationSupersedesTheFirst: evidence that says what is known is
 // noted, each time in place of the time before.
 func TestSecondConfirmationSupersedesTheFirst(t *testing.T) {
