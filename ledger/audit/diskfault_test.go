@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -196,5 +197,24 @@ func TestLinesThatDoNotRead(t *testing.T) {
 	}
 	if _, err := audit.Digest(o.Dir); !fault.Is(err, fault.Invalid) || err.Error() != want {
 		t.Errorf("%v", err)
+	}
+}
+
+// TestAuditIsDurable: what an audit asks of the disk, in order. The lines are on
+// disk before summary and report say what they come to.
+func TestAuditIsDurable(t *testing.T) {
+	l := open(t, file(t, 2), ledger.Options{})
+	var ops []string
+	o := audit.Options{Dir: t.TempDir(), Disk: disk.Disk{Fault: func(op string) error {
+		ops = append(ops, strings.TrimPrefix(op, "file."))
+		return nil
+	}}}
+	small := []string{"create", "write", "sync", "close", "rename", "sync"}
+	want := slices.Concat([]string{"create", "truncate", "write", "sync"}, small, small, []string{"close"})
+	if _, err := audit.Run(t.Context(), l, o); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, ops); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
 	}
 }

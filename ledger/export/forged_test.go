@@ -3,6 +3,7 @@ package export_test
 import (
 	"bytes"
 	"context"
+	"crypto/ed25519"
 	"database/sql"
 	"encoding/base64"
 	"encoding/json"
@@ -14,6 +15,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/arche-ledger/arche/attest"
 	"github.com/arche-ledger/arche/internal/arctest"
@@ -233,6 +236,38 @@ func TestForgedManifests(t *testing.T) {
 	}
 	if r, err := export.Verify(t.Context(), dir, nil); err != nil || r.Signed || !slices.Contains(r.Problems, "the signature is over another manifest") {
 		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+// TestAnswerOfACheck: the JSON of a check says what was found.
+func TestAnswerOfACheck(t *testing.T) {
+	head := `"head":{"log":"main","seq":5,"link":"` + strings.Repeat("ab", 32) + `"}`
+	did := key(t, 1).DID()
+	for _, c := range []struct {
+		signer *attest.Key
+		pinned bool
+		want   string
+	}{
+		{nil, false, `{"ok":true,"signed":false,"trusted":false,"signer":null,"what":"decisions","format":"csv","count":2,` + head + `,"problems":[]}`},
+		{nil, true, `{"ok":false,"signed":false,"trusted":false,"signer":null,"what":"decisions","format":"csv","count":2,` + head + `,"problems":["the export is not signed"]}`},
+		{key(t, 1), false, `{"ok":true,"signed":true,"trusted":false,"signer":"` + did + `","what":"decisions","format":"csv","count":2,` + head + `,"problems":[]}`},
+		{key(t, 1), true, `{"ok":true,"signed":true,"trusted":true,"signer":"` + did + `","what":"decisions","format":"csv","count":2,` + head + `,"problems":[]}`},
+	} {
+		var pinned ed25519.PublicKey
+		if c.pinned {
+			pinned = key(t, 1).Public()
+		}
+		r, err := export.Verify(t.Context(), bundle(t, "csv", c.signer), pinned)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := canon.Compact(r.Answer())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(c.want, string(got)); diff != "" {
+			t.Errorf("(-want +got)\n%s", diff)
+		}
 	}
 }
 
