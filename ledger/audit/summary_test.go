@@ -256,3 +256,29 @@ func TestLongTablesAreCut(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 }
+
+// TestLineOfAFinding: what is there is written under its name, what is not is left
+// out.
+func TestLineOfAFinding(t *testing.T) {
+	bare := ledger.Audited{Seq: 7, DecisionID: "d", RecordA: "a", RecordB: "b", EntityType: "person", Verb: "resolve", RecordedAt: "2026", Result: ledger.AuditReproduced}
+	full := bare
+	full.EntityID, full.Links, full.NowLinks, full.Reason, full.Supersedes, full.Operator = "ent_x", true, true, "why", "was", "same"
+	full.Then, full.Now, full.Changed = canon.Obj("identity", "match"), canon.Obj("identity", "review"), canon.Obj("name", nil)
+	only := bare
+	only.NowLinks = true
+	const head = `{"seq":7,"result":"reproduced","decision_id":"d","record_a":"a","record_b":"b","entity_type":"person","verb":"resolve","recorded_at":"2026"`
+	for want, f := range map[string]*ledger.Audited{
+		head + `}`: &bare,
+		head + `,"now_links":true}`: &only,
+		head + `,"entity_id":"ent_x","links":true,"now_links":true,"reason":"why","supersedes":"was","operator":"same",` +
+			`"then":{"identity":"match"},"now":{"identity":"review"},"changed":{"name":null}}`: &full,
+	} {
+		got, err := canon.Compact(line(f))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, string(got)); diff != "" {
+			t.Errorf("(-want +got)\n%s", diff)
+		}
+	}
+}
