@@ -268,7 +268,7 @@ func TestLineOfAFinding(t *testing.T) {
 	only.NowLinks = true
 	const head = `{"seq":7,"result":"reproduced","decision_id":"d","record_a":"a","record_b":"b","entity_type":"person","verb":"resolve","recorded_at":"2026"`
 	for want, f := range map[string]*ledger.Audited{
-		head + `}`: &bare,
+		head + `}`:                  &bare,
 		head + `,"now_links":true}`: &only,
 		head + `,"entity_id":"ent_x","links":true,"now_links":true,"reason":"why","supersedes":"was","operator":"same",` +
 			`"then":{"identity":"match"},"now":{"identity":"review"},"changed":{"name":null}}`: &full,
