@@ -154,6 +154,51 @@ func TestEventsThatDoNotFitAreRefused(t *testing.T) {
 	}
 }
 
+// TestEventsThatCannotBeWrittenAreTold fails every statement that the founding of a
+// ledger makes, in turn: the caller is told, whatever it is.
+func TestEventsThatCannotBeWrittenAreTold(t *testing.T) {
+	f, broken := newForge(t), errors.New("IO Error: Could not write file: Input/output error")
+	failed := 0
+	for n := 1; ; n++ {
+		at, on, hit := 0, false, ""
+		l, err := Open("duckdb:///:memory:", Options{Fault: func(op string) error {
+			if !on {
+				return nil
+			}
+			if at++; at == n {
+				hit = op
+				return broken
+			}
+			return nil
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, _, _, err := l.Head(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		on = true
+		err = l.found(t.Context(), f.link(), handed(f.incoming(), nil))
+		on = false
+		if hit != "" && !errors.Is(err, broken) || hit == "" && err != nil {
+			t.Errorf("operation %d (%s): %v", n, hit, err)
+		}
+		if hit == "" {
+			if err := l.Verify(t.Context(), nil); err != nil {
+				t.Error(err)
+			}
+		}
+		_ = l.Close()
+		if hit == "" {
+			break
+		}
+		failed++
+	}
+	if failed < 10 {
+		t.Errorf("only %d statements were failed", failed)
+	}
+}
+
 // TestLargeContentsComeInPieceByPiece: contents are written as they come; no
 // piece is lost between two writings.
 func TestLargeContentsComeInPieceByPiece(t *testing.T) {
