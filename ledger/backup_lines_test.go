@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/arche-ledger/arche/internal/arctest"
 	"github.com/arche-ledger/arche/internal/canon"
 	"github.com/arche-ledger/arche/internal/fault"
 )
@@ -165,6 +166,37 @@ func TestLinesThatCannotBeWritten(t *testing.T) {
 		}
 		if kind == "text" { // the next is about the contents alone
 			l = openHere(t, l.opts)
+		}
+	}
+}
+
+// TestBackupsOfUnreadableTables: whatever the database cannot read, there is an
+// error and no backup.
+func TestBackupsOfUnreadableTables(t *testing.T) {
+	var f *arctest.Fault
+	l := openHere(t, Options{Fault: func(op string) error {
+		if f == nil || arctest.OfFiles(op) {
+			return nil
+		}
+		return f.Ask(op)
+	}})
+	mustCompare(t, l, twoRows("organisation", "Kijani Tea Exporters Ltd", "Kijani Tea Exporters Limited"))
+	dirs := t.TempDir()
+	for n := 1; ; n++ {
+		f = &arctest.Fault{N: n, Err: errors.New("IO Error: Could not read from file: Input/output error")}
+		dir := filepath.Join(dirs, fmt.Sprint(n))
+		_, err := l.Backup(t.Context(), dir)
+		if f.Hit == "" {
+			if err != nil || n < 4 {
+				t.Errorf("%d operations were failed, then %v", n-1, err)
+			}
+			break
+		}
+		if err == nil {
+			t.Errorf("%v: there is no error", f)
+		}
+		if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%v: half a backup is there: %v", f, err)
 		}
 	}
 }

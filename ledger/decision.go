@@ -120,11 +120,35 @@ func (r *reader) checkReceipt(i int32, e *Event) (*canon.Object, error) {
 	if err != nil {
 		return nil, alteredEvent(e, "its body is no JSON object")
 	}
-	score, _ := number(body.Value("score"))
-	if body.Value("decision_id") != r.s.publicID(i) || score != d.score || body.Value("identity") != r.s.identityOf(i) {
+	if !r.s.foldedFrom(i, e, body) {
 		return nil, alteredEvent(e, "it does not fit what was folded from it")
 	}
 	return body, nil
+}
+
+// foldedFrom compares everything that the fold took of an event with it: a state
+// that was loaded from the tables is as right as they are.
+func (s *state) foldedFrom(i int32, e *Event, body *canon.Object) bool {
+	d := &s.decs[i]
+	text := func(key string) string { t, _ := body.Value(key).(string); return t }
+	score, _ := number(body.Value("score"))
+	link, _ := body.Value("link").(bool)
+	run, replaces := int32(-1), int32(-1)
+	if a, ok := parseAddress(text("run"), runPrefix); ok {
+		if n, known := s.runIdx[a]; known {
+			run = n
+		}
+	}
+	if d.replaces >= 0 && e.supersedes == eventPrefix+s.decs[d.replaces].event.hex() {
+		replaces = d.replaces
+	} else if e.supersedes != "" {
+		old := eventAddress(e.supersedes)
+		replaces = s.decisionOf(&old)
+	}
+	return score == d.score && link == d.link && run == d.run && replaces == d.replaces && e.recordedAt.UnixMicro() == d.at &&
+		e.subject == s.publicID(i)+"@"+s.recordID(d.a)+"|"+s.recordID(d.b) &&
+		text("decision_id") == s.publicID(i) && text("identity") == s.identityOf(i) && text("verb") == s.words.get(d.verb) &&
+		text("action") == s.words.get(d.action) && text("withheld") == s.words.get(d.withheld)
 }
 
 // checkRow compares the projection row of a decision with its event.

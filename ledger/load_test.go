@@ -65,7 +65,7 @@ func TestTablesThatDoNotFitAreNotLoaded(t *testing.T) {
 	if got := w.opened(t, "before", -1); got != want {
 		t.Fatalf("the tables tell otherwise\n%s", differingLines(want, got))
 	}
-	observed := eventOfKind(t, l, KindEvidenceObserved)
+	observed, decided := eventOfKind(t, l, KindEvidenceObserved), eventOfKind(t, l, KindOperatorDecided)
 	const first = "(SELECT min(seq) FROM %[1]s)"
 	of := func(table, format string) string {
 		return fmt.Sprintf("UPDATE %[1]s SET %[2]s WHERE seq = "+first, table, format)
@@ -111,6 +111,7 @@ func TestTablesThatDoNotFitAreNotLoaded(t *testing.T) {
 		{"a body of no object", "no JSON object", []string{resealed(observed, observed.kind, observed.subject, "[]")}},
 		{"a version of nothing", "never stored", []string{resealed(observed, observed.kind, observed.subject, "{}")}},
 		{"a verdict on nothing", "never stored", []string{resealed(observed, KindOperatorDecided, "pair:x|y", "{}")}},
+		{"a verdict on nothing behind all decisions", "never stored", []string{resealed(decided, decided.kind, "pair:x|y", decided.body)}},
 	} {
 		within(t, l, func() {
 			got := w.opened(t, x.name, -1)
@@ -149,6 +150,33 @@ func TestTablesThatDoNotFitAreNotLoaded(t *testing.T) {
 	}
 	if got := w.opened(t, "after", -1); got != want {
 		t.Errorf("after all was put back: another state\n%s", differingLines(want, got))
+	}
+}
+
+// TestLoadedDecisionsAreCompared: the tables may say something else of a decision
+// than its event does. Whoever is told of the decision hears of that instead.
+func TestLoadedDecisionsAreCompared(t *testing.T) {
+	l := openHere(t, Options{})
+	mustCompare(t, l, twoRows("organisation", "Zentari Mills Ltd", "Zentari Mills Limited"))
+	id := mustCompare(t, l, twoRows("organisation", "Kijani Tea Exporters Ltd", "Kijani Tea Exporters Limited")).Edges[0].DecisionID
+	for _, change := range []string{
+		"supersedes = (SELECT event_id FROM decisions ORDER BY seq LIMIT 1)",
+		"verb = 'x'", "identity = 'review'", "action = 'hold'", "withheld = 'conflict'", "links = NOT links", "score = 0.5", "decision_id = decision_id || 'x'",
+		"record_a = record_b", "record_b = record_a", "run_id = NULL", "recorded_at = recorded_at - INTERVAL 1 SECOND",
+	} {
+		within(t, l, func() {
+			l.state, l.verified = nil, -1
+			l.cache.reset()
+			for name, ask := range map[string]func(context.Context, string) (*canon.Object, error){"decision": l.Decision, "explain": l.Explain, "replay": l.Replay} {
+				o, err := ask(t.Context(), id)
+				if strings.HasPrefix(change, "decision_id") && fault.Is(err, fault.NotFound) {
+					continue // there is none of that id
+				}
+				if !errors.Is(err, ErrAltered) {
+					t.Errorf("%s: %s: %v %v", change, name, err, o)
+				}
+			}
+		}, "UPDATE decisions SET "+change+" WHERE seq = (SELECT max(seq) FROM decisions)")
 	}
 }
 
@@ -219,6 +247,22 @@ func TestGlimpsesAreRefusedWithTheRest(t *testing.T) {
 	mustCompare(t, l, again)
 	if whole, glimpsed = both(id); whole != glimpsed || strings.Contains(glimpsed, `"erased":true`) {
 		t.Errorf("stored again (-whole +glimpse)\n%s\n%s", differingLines(whole, glimpsed), glimpsed)
+	}
+	for name, sql := range map[string]string{
+		"a record of no content":       "UPDATE records SET content = 'x'",
+		"a record that is not there":   "DELETE FROM records",
+		"a decision of no event":       "UPDATE decisions SET event_id = 'x'",
+		"a decision of no sameness":    "UPDATE decisions SET sameness = 'zzzzzzzzzzzzzzzz'",
+		"a decision of another score":  "UPDATE decisions SET score = score + 1",
+		"a decision of another verb":   "UPDATE decisions SET verb = 'x'",
+		"a decision that is elsewhere": "UPDATE decisions SET seq = seq - 1",
+	} {
+		within(t, l, func() {
+			l.Glimpse()
+			if _, err := l.Explain(ctx, id); !errors.Is(err, ErrAltered) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}, sql)
 	}
 	head, _ := l.store.Head()
 	l.Glimpse()
