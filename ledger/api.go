@@ -31,6 +31,9 @@ func (l *Ledger) Append(ctx context.Context, drafts []Draft) ([]Event, error) {
 	return out, nil
 }
 
+// LetGo lets other processes have the file at once; the next call takes it again.
+func (l *Ledger) LetGo() { l.store.LetGo() }
+
 func (u *unit) draft(ctx context.Context, d *Draft) (*Event, error) {
 	switch d.Kind {
 	case KindRecordStored, KindRunRecorded, KindDecisionRecorded, KindEvidenceObserved:

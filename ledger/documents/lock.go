@@ -33,6 +33,8 @@ type store struct {
 	root *disk.Root
 	lock *flock.Flock
 	ask  asker
+	// waits is called when the lock must be waited for.
+	waits func()
 }
 
 // openStore opens .archcore/ and takes the project's lock; create makes the
@@ -48,7 +50,7 @@ func (b *Base) openStore(ctx context.Context, create bool, wait time.Duration) (
 	if err != nil {
 		return nil, ioFault(err, "opening", baseDir)
 	}
-	s := &store{root: root, ask: b.ask}
+	s := &store{root: root, ask: b.ask, waits: b.letGo}
 	if err := s.prepare(); err != nil {
 		root.Close()
 		return nil, err
@@ -67,7 +69,12 @@ func (s *store) take(ctx context.Context, wait time.Duration) error {
 	limit, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
 	err := s.ask("lock", "")
+	got := false
 	if err == nil {
+		got, err = s.lock.TryLock()
+	}
+	if err == nil && !got {
+		s.waits()
 		_, err = s.lock.TryLockContext(limit, lockPoll)
 	}
 	switch {
@@ -80,6 +87,14 @@ func (s *store) take(ctx context.Context, wait time.Duration) error {
 			WithHint("try again; if it persists, see which arche process works in this project")
 	}
 	return ioFault(err, "locking", basePrefix+stateDir)
+}
+
+// letGo lets other processes have the ledger: the one that holds the project may
+// need it, and this one does nothing with it meanwhile.
+func (b *Base) letGo() {
+	if l := b.hist.opened(); l != nil {
+		l.LetGo()
+	}
 }
 
 // sweep removes temporary files that a killed process left in a folder. The

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -177,4 +178,34 @@ func TestNameOfTheLogIsDurable(t *testing.T) {
 	if !slices.Contains(ops, "file.sync") {
 		t.Errorf("after a new opening: %v", ops)
 	}
+}
+
+// TestLetGo: a file that was let go of is there for the next process at once, and
+// for this one whenever it wants it.
+func TestLetGo(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.duckdb")
+	s, other := newStore(t, path, duck.Options{Lease: time.Hour}), newStore(t, path, duck.Options{Wait: time.Millisecond})
+	s.LetGo() // it has nothing
+	exec(t, s, "CREATE TABLE t AS SELECT 1 AS x")
+	if err := other.Use(t.Context(), nothing); !fault.Is(err, fault.Busy) {
+		t.Fatalf("%v", err)
+	}
+	s.LetGo()
+	if n := count(t, other, "t"); n != 1 {
+		t.Errorf("%d rows", n)
+	}
+	other.LetGo()
+	if n := count(t, s, "t"); n != 1 {
+		t.Errorf("%d rows", n)
+	}
+	memory := newStore(t, "", duck.Options{})
+	exec(t, memory, "CREATE TABLE t AS SELECT 1 AS x")
+	memory.LetGo() // what is in memory would be gone
+	if n := count(t, memory, "t"); n != 1 {
+		t.Errorf("%d rows in memory", n)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s.LetGo()
 }

@@ -356,6 +356,18 @@ func (s *Store) idle() {
 	_ = s.release()
 }
 
+// LetGo lets go of the file now, and not when its lease ends: for a caller that
+// waits for something else that a process may hold which waits for the file.
+func (s *Store) LetGo() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.db == nil || s.path == "" {
+		return
+	}
+	_, _ = s.Settle(context.Background(), s.db, false)
+	_ = s.release()
+}
+
 // release closes the file and opens the gate.
 func (s *Store) release() error {
 	err := s.db.Close()
