@@ -40,7 +40,7 @@ func runPowercut(args []string, stdout io.Writer) error {
 	random := rand.New(rand.NewPCG(newSeed(*seed, stdout), 7)) //nolint:gosec // moments of cuts
 	fmt.Fprintf(stdout, "| cut in | operations | moments | states of the disk | different | lost | torn | partial | failed reopens | opened after a repair, whole |\n|---|---|---|---|---|---|---|---|---|---|\n")
 	bad := 0
-	for _, work := range strings.Split(*works, ",") {
+	for work := range strings.SplitSeq(*works, ",") {
 		p := &powerLab{work: work, random: random, log: stdout}
 		if err := p.study(*units, *moments); err != nil {
 			return fmt.Errorf("%s: %w", work, err)
