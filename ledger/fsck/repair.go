@@ -102,14 +102,14 @@ func openCopy(ctx context.Context, d disk.Disk, path, original string, res *Resu
 		return err
 	}
 	c := &cutter{ctx: ctx, d: d, path: path, original: original, res: res}
-	at, err := c.search(info.Size(), err)
+	at, err := longest(info.Size(), err, func(at int64) error { return c.try(at, false) })
 	if err != nil {
 		return err
 	}
 	return c.try(at, true)
 }
 
-// cutter looks for the place to cut a copy of a write-ahead log.
+// cutter cuts a copy of a write-ahead log.
 type cutter struct {
 	ctx            context.Context
 	d              disk.Disk
@@ -117,18 +117,18 @@ type cutter struct {
 	res            *Result
 }
 
-// search finds where to cut a log that can't be replayed. The byte at which
+// longest finds where to cut a log that can't be replayed. The byte at which
 // replay stopped is it, unless it lies behind the beginning of the damaged entry:
-// then search goes back in growing steps until the rest opens, and forward again
-// to the longest that does.
-func (c *cutter) search(size int64, damaged error) (int64, error) {
+// then longest goes back in growing steps until the rest opens, and forward again
+// to the last place that does. try opens the log's first bytes.
+func longest(size int64, damaged error, try func(at int64) error) (int64, error) {
 	bad, step := size, int64(1)
 	at, named := stopped(damaged, bad)
 	for {
 		if !named {
 			at, step = max(0, bad-step), 2*step
 		}
-		err := c.try(at, false)
+		err := try(at)
 		if err == nil {
 			break
 		}
@@ -146,7 +146,7 @@ func (c *cutter) search(size int64, damaged error) (int64, error) {
 			return good, nil
 		}
 		middle := good + (bad-good)/2
-		switch err := c.try(middle, false); {
+		switch err := try(middle); {
 		case err == nil:
 			good = middle
 		case errors.Is(err, duck.ErrDamagedLog):
