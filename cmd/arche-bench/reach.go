@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	"golang.org/x/tools/cover"
 )
 
@@ -72,20 +73,25 @@ func (l *mutantLab) reachOf(dir, target string) ([]testReach, error) {
 		if err != nil {
 			return nil, err
 		}
-		for _, name := range names {
-			t, err := l.reachTest(dir, binary, pkg, name)
-			if err != nil {
-				return nil, err
-			}
-			out = append(out, t)
+		reached := make([]testReach, len(names))
+		var jobs errgroup.Group
+		jobs.SetLimit(max(l.jobs, 1))
+		for n, name := range names {
+			jobs.Go(func() (err error) {
+				reached[n], err = l.reachTest(filepath.Join(dir, fmt.Sprintf("reach%d.%d.out", i, n)), binary, pkg, name)
+				return err
+			})
 		}
+		if err := jobs.Wait(); err != nil {
+			return nil, err
+		}
+		out = append(out, reached...)
 	}
 	return out, nil
 }
 
-// reachTest runs one test.
-func (l *mutantLab) reachTest(dir, binary, pkg, name string) (testReach, error) {
-	profile := filepath.Join(dir, "reach.out")
+// reachTest runs one test. What processes of its own run is not seen.
+func (l *mutantLab) reachTest(profile, binary, pkg, name string) (testReach, error) {
 	started := time.Now()
 	if said, err := l.runTests(binary, pkg, []string{name}, "-test.coverprofile="+profile); err != nil {
 		return testReach{}, fmt.Errorf("%s of %s does not pass without a mistake: %w\n%s", name, pkg, err, said)
@@ -149,7 +155,9 @@ func (l *mutantLab) runTests(binary, pkg string, names []string, flags ...string
 	cmd := exec.CommandContext(ctx, binary, args...) //nolint:gosec // built here
 	cmd.Dir = filepath.Join(l.root, filepath.FromSlash(pkg))
 	// Tests whose inputs are drawn leave notes of failures in the tree; not here.
-	cmd.Env = append(os.Environ(), "RAPID_NOFAILFILE=1", "TMPDIR="+filepath.Dir(binary))
+	// A program that counts says so on standard error, unless it is told where to.
+	dir := filepath.Dir(binary)
+	cmd.Env = append(os.Environ(), "RAPID_NOFAILFILE=1", "TMPDIR="+dir, "GOCOVERDIR="+dir)
 	cmd.WaitDelay = time.Second
 	var text bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &text, &text
