@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql/driver"
 	"iter"
+	"unicode/utf8"
 
 	"github.com/arche-ledger/arche/internal/fault"
 	"github.com/arche-ledger/arche/ledger/duck"
@@ -38,6 +39,9 @@ func (u *unit) draft(ctx context.Context, d *Draft) (*Event, error) {
 	switch d.Kind {
 	case KindRecordStored, KindRunRecorded, KindDecisionRecorded, KindEvidenceObserved:
 		return nil, fault.New(fault.Internal, "events of kind %s are appended by their verbs", d.Kind)
+	}
+	if !utf8.ValidString(d.Subject) {
+		return nil, fault.New(fault.Invalid, "the subject of %s is no UTF-8 text", d.Kind)
 	}
 	body, err := appendJCS(nil, d.Body)
 	if err != nil {

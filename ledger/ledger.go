@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -154,10 +155,7 @@ func ActorOf(ctx context.Context) string {
 }
 
 func (l *Ledger) actor(ctx context.Context) string {
-	if a, ok := ctx.Value(actorKey{}).(string); ok && a != "" {
-		return strings.ToValidUTF8(a, "\uFFFD")
-	}
-	return l.opts.Actor
+	return strings.ToValidUTF8(cmp.Or(ActorOf(ctx), l.opts.Actor), "\uFFFD")
 }
 
 // opened runs after each opening of the file, before the first unit of work.
