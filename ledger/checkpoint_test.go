@@ -3,6 +3,7 @@ package ledger_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -85,6 +86,30 @@ func TestCheckpointsAreSignedByThemselves(t *testing.T) {
 	}
 	if err := l.Verify(t.Context(), nil); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestCheckpointAfterSoManyEvents: a checkpoint follows the unit that fills the
+// number, counted from the last one, and no other.
+func TestCheckpointAfterSoManyEvents(t *testing.T) {
+	for _, c := range []struct {
+		every int64
+		want  []int64
+	}{{4, []int64{5, 10, 15}}, {5, []int64{9}}, {8, []int64{9}}, {9, []int64{13}}, {100, nil}, {0, nil}, {-1, nil}} {
+		l := open(t, "duckdb:///:memory:", ledger.Options{Signer: key(t), CheckpointEvery: c.every})
+		for n := range 3 { // four events each
+			compare(t, l, pair(n))
+		}
+		var at []int64
+		for e, err := range l.Events(t.Context(), ledger.Filter{Kinds: []string{ledger.KindCheckpointSigned}}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			at = append(at, e.Seq())
+		}
+		if !slices.Equal(at, c.want) {
+			t.Errorf("every %d: at %v, want %v", c.every, at, c.want)
+		}
 	}
 }
 

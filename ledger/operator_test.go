@@ -257,3 +257,53 @@ func TestKnowledgeViews(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
+
+// TestUndoTakesBackOne: of many people's decisions the one that is named is taken
+// back, by its event or by its pair's decision, and the others stand.
+func TestUndoTakesBackOne(t *testing.T) {
+	l, ctx := memory(t), t.Context()
+	type decided struct{ a, b, decision, event string }
+	var all []decided
+	for n := range 8 {
+		id := compare(t, l, pair(n)).Edges[0].DecisionID
+		d, err := l.Decision(ctx, id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, _ := d.Value("record_a").(string)
+		b, _ := d.Value("record_b").(string)
+		got, err := l.Decide(ctx, a, b, ledger.VerdictDifferent, "two of them")
+		if err != nil {
+			t.Fatal(err)
+		}
+		event, _ := got.Value("event_id").(string)
+		all = append(all, decided{a, b, id, event})
+	}
+	for n, d := range all {
+		by := d.event
+		if n%2 == 0 {
+			by = d.decision
+		}
+		got, err := l.Undo(ctx, by, "one after all")
+		if err != nil || got.Value("supersedes") != d.event {
+			t.Fatalf("%d by %s: %v, %v", n, by, got, err)
+		}
+		for _, again := range []string{d.event, d.decision} {
+			if _, err := l.Undo(ctx, again, "once more"); !fault.Is(err, fault.NotFound) || !strings.Contains(err.Error(), "nobody's decision stands") {
+				t.Errorf("%d is undone twice by %s: %v", n, again, err)
+			}
+		}
+		for m, other := range all {
+			p, err := l.Path(ctx, other.a, other.b)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if same := p.Value("same_entity") == true; same != (m <= n) {
+				t.Errorf("after %d: pair %d is one: %v", n, m, same)
+			}
+		}
+	}
+	if _, err := l.Undo(ctx, "xwd:sha256:"+strings.Repeat("0", 64), "who"); !fault.Is(err, fault.NotFound) || strings.Contains(err.Error(), "stands") {
+		t.Errorf("of a decision that is not there: %v", err)
+	}
+}
