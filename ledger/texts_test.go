@@ -39,3 +39,22 @@ func TestTextsOfEventsAreText(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestLastTime: a ledger without events has no last time.
+func TestLastTime(t *testing.T) {
+	l := memory(t)
+	if at, err := l.LastTime(t.Context()); err != nil || !at.IsZero() {
+		t.Errorf("empty: %v, %v", at, err)
+	}
+	compare(t, l, pair(1))
+	var last ledger.Event
+	for e, err := range l.Events(t.Context(), ledger.Filter{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		last = e
+	}
+	if at, err := l.LastTime(t.Context()); err != nil || !at.Equal(last.RecordedAt()) {
+		t.Errorf("%v, %v; the last event is of %v", at, err, last.RecordedAt())
+	}
+}

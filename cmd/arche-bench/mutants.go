@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // mutant is one small mistake: some bytes of a file are others.
@@ -31,6 +32,9 @@ type mutator struct {
 	source []byte
 	out    []mutant
 	errors []bool // of the functions around a place: whether the last result is an error
+	// idle are parts that nothing depends on: values returned beside an error, and
+	// how much room a list or map is made with. A mistake there is none.
+	idle map[ast.Node]bool
 }
 
 // mutants lists every mistake that the operators make of a Go file, in the order
@@ -38,7 +42,7 @@ type mutator struct {
 // statements left out, whole numbers one higher, answers turned round, errors not
 // returned.
 func mutants(file string, source []byte) ([]mutant, error) {
-	m := &mutator{fset: token.NewFileSet(), file: file, source: source}
+	m := &mutator{fset: token.NewFileSet(), file: file, source: source, idle: map[ast.Node]bool{}}
 	tree, err := parser.ParseFile(m.fset, file, source, parser.SkipObjectResolution)
 	if err != nil {
 		return nil, err
@@ -70,6 +74,52 @@ func (m *mutator) function(t *ast.FuncType, body *ast.BlockStmt) {
 	m.errors = m.errors[:len(m.errors)-1]
 }
 
+// room notes the capacities of a make.
+func (m *mutator) room(c *ast.CallExpr) {
+	if id, ok := c.Fun.(*ast.Ident); !ok || id.Name != "make" {
+		return
+	}
+	from := 2
+	if _, ok := c.Args[0].(*ast.MapType); ok {
+		from = 1
+	}
+	for _, a := range c.Args[min(from, len(c.Args)):] {
+		m.idle[a] = true
+	}
+}
+
+// failed notes what is returned beside an error that is known to be there.
+func (m *mutator) failed(s *ast.IfStmt) {
+	b, ok := s.Cond.(*ast.BinaryExpr)
+	if !ok || b.Op != token.NEQ || m.text(b.Y) != "nil" {
+		return
+	}
+	for _, x := range s.Body.List {
+		if r, ok := x.(*ast.ReturnStmt); ok && len(r.Results) > 1 {
+			if m.text(r.Results[len(r.Results)-1]) == m.text(b.X) {
+				m.beside(r)
+			}
+		}
+	}
+}
+
+// fresh reports whether an expression makes an error, so that it is never nil.
+func (m *mutator) fresh(e ast.Expr) bool {
+	text := m.text(e)
+	for _, maker := range []string{"errors.New(", "fmt.Errorf(", "fault.New(", "fault.Wrap("} {
+		if strings.HasPrefix(text, maker) {
+			return true
+		}
+	}
+	return false
+}
+
+func (m *mutator) beside(r *ast.ReturnStmt) {
+	for _, e := range r.Results[:len(r.Results)-1] {
+		m.idle[e] = true
+	}
+}
+
 // exchanged is what each operator becomes.
 var exchanged = map[token.Token]token.Token{
 	token.EQL: token.NEQ, token.NEQ: token.EQL, token.LSS: token.LEQ, token.LEQ: token.LSS, token.GTR: token.GEQ, token.GEQ: token.GTR,
@@ -78,11 +128,17 @@ var exchanged = map[token.Token]token.Token{
 
 // look makes the mutants of one node; what is below it comes after.
 func (m *mutator) look(n ast.Node) bool {
+	if m.idle[n] {
+		return false
+	}
 	switch n := n.(type) {
+	case *ast.CallExpr:
+		m.room(n)
 	case *ast.FuncLit:
 		m.function(n.Type, n.Body)
 		return false
 	case *ast.IfStmt:
+		m.failed(n)
 		m.replace("negate a condition", n.Cond.Pos(), n.Cond.End(), "!("+m.text(n.Cond)+")")
 	case *ast.ForStmt:
 		if n.Cond != nil {
@@ -97,6 +153,9 @@ func (m *mutator) look(n ast.Node) bool {
 			m.replace("one more", n.Pos(), n.End(), strconv.FormatInt(v+1, 10))
 		}
 	case *ast.ReturnStmt:
+		if k := len(n.Results); k > 1 && m.fresh(n.Results[k-1]) {
+			m.beside(n)
+		}
 		m.answers(n)
 	case *ast.BlockStmt:
 		m.statements(n.List)
@@ -135,6 +194,9 @@ func blank(list []ast.Expr) bool {
 // answers turns truths round and forgets errors.
 func (m *mutator) answers(r *ast.ReturnStmt) {
 	for i, e := range r.Results {
+		if m.idle[e] {
+			continue
+		}
 		id, named := e.(*ast.Ident)
 		switch {
 		case named && id.Name == "true":

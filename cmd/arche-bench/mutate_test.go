@@ -33,6 +33,14 @@ func f(a, b int) (int, error) {
 }
 
 func g() bool { return true }
+
+func h(n int) (bool, error) {
+	list := make([]int, 2, n+1)
+	if _, err := f(n, len(list)); err != nil {
+		return true, err
+	}
+	return true, nil
+}
 `
 
 func TestMutants(t *testing.T) {
@@ -49,7 +57,9 @@ func TestMutants(t *testing.T) {
 	}
 	want := []string{
 		"5 one more", "8 negate a condition", "8 <= for <", "8 || for &&", "8 == for !=", "8 one more", "9 leave out a statement",
-		"10 - for +", "10 forget an error", "12 one more", "12 never enter a loop", "12 <= for <", "13 leave out a statement", "13 + for -", "18 false for true",
+		"10 forget an error", "12 one more", "12 never enter a loop", "12 <= for <", "13 leave out a statement", "13 + for -", "18 false for true",
+		// The value beside an error that is there, and room, are nobody's matter.
+		"21 one more", "22 negate a condition", "22 == for !=", "23 forget an error", "25 false for true",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
