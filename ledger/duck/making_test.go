@@ -209,3 +209,26 @@ func TestLetGo(t *testing.T) {
 	}
 	s.LetGo()
 }
+
+// TestLinkedFile: a ledger may be a link, also one that leads to no file yet.
+func TestLinkedFile(t *testing.T) {
+	dir := t.TempDir()
+	path, real := filepath.Join(dir, "link.duckdb"), filepath.Join(dir, "real.duckdb")
+	if err := os.Symlink(real, path); err != nil {
+		t.Skip(err)
+	}
+	for round := range 2 {
+		s := withTable(t, path, duck.Options{})
+		err := s.Use(t.Context(), func(db *duck.DB) error {
+			err := s.Write(t.Context(), db, 1, func() error { return db.Exec(t.Context(), "INSERT INTO t VALUES (1)") })
+			_, serr := s.Settle(t.Context(), db, true)
+			return errors.Join(err, serr)
+		})
+		if err := errors.Join(err, s.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if n := count(t, newStore(t, real, duck.Options{}), "t"); n != int64(round+1) {
+			t.Errorf("%d rows where the link leads", n)
+		}
+	}
+}

@@ -68,19 +68,15 @@ func (s *Store) checkpoint(ctx context.Context, db *DB) error {
 
 // openRaw opens the database of a file, and the file itself beside it. The system
 // forgets the database's lock on a file when any descriptor of it is closed, so
-// this one is opened before and closed after.
+// this one is closed after it.
 func openRaw(path string, o Options) (*DB, error) {
-	raw, rawErr := os.Open(path) //nolint:gosec // the operator's ledger path
 	db, err := openDB(path, o)
-	switch {
-	case err != nil && rawErr == nil:
-		return nil, errors.Join(err, raw.Close())
-	case err != nil:
-		return nil, err // the database says best why
-	case rawErr != nil:
-		return nil, errors.Join(rawErr, db.Close())
+	if err != nil {
+		return nil, err
 	}
-	db.raw = raw
+	if db.raw, err = os.Open(path); err != nil { //nolint:gosec // the operator's ledger path
+		return nil, errors.Join(fmt.Errorf("read the ledger file: %w", err), db.Close())
+	}
 	return db, nil
 }
 
