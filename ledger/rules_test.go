@@ -103,3 +103,34 @@ func TestCovers(t *testing.T) {
 		t.Error("fields are not told apart")
 	}
 }
+
+// TestArrivalDecides: what a newcomer's edges come to, in the order of what weighs
+// most.
+func TestArrivalDecides(t *testing.T) {
+	match, review := candidate{identity: "match", matched: 2}, candidate{identity: "review"}
+	for _, c := range []struct {
+		name      string
+		v         arrival
+		edges     int
+		verdict   string
+		noteHolds string
+	}{
+		{"nothing near", arrival{nearest: -1}, 0, "not_found", "came close"},
+		{"near pairs alone", arrival{nearest: -1}, 1, "review", "open cases"},
+		{"one entity reviewed", arrival{candidates: []candidate{review}}, 3, "review", "open cases"},
+		{"one entity", arrival{candidates: []candidate{review, match}, nearest: 1}, 2, "found", "2 member(s)"},
+		{"one entity and a loose record", arrival{candidates: []candidate{match}, loose: []int{0}}, 2, "found", "2 member(s)"},
+		{"one loose record", arrival{nearest: -1, loose: []int{0}}, 1, "found", "not yet in any entity"},
+		{"one entity that it contradicts", arrival{candidates: []candidate{match}, conflicts: []string{"isni"}}, 2, "conflict", "isni"},
+		{"a near one that it contradicts", arrival{candidates: []candidate{review}, conflicts: []string{"isni"}}, 2, "conflict", "isni"},
+		{"two entities", arrival{candidates: []candidate{match, match}, conflicts: []string{"isni"}}, 2, "ambiguous", "2 entities"},
+	} {
+		verdict, note := c.v.decide(c.edges)
+		if verdict != c.verdict || !strings.Contains(note, c.noteHolds) {
+			t.Errorf("%s: %s, %q", c.name, verdict, note)
+		}
+	}
+	if a, b := conflictNote([]string{"isni"}, true), conflictNote([]string{"isni"}, false); a == b {
+		t.Errorf("a conflict with a match reads as one without: %s", a)
+	}
+}
