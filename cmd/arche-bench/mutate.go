@@ -6,6 +6,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"go/build"
 	"io"
 	"math"
 	"math/rand/v2"
@@ -78,6 +79,9 @@ func packageMutants(dir, files string) ([]mutant, error) {
 	for _, p := range paths {
 		if strings.HasSuffix(p, "_test.go") || files != "" && !slices.Contains(strings.Split(files, ","), filepath.Base(p)) {
 			continue
+		}
+		if built, err := build.Default.MatchFile(dir, filepath.Base(p)); err != nil || !built {
+			continue // for another system
 		}
 		source, err := os.ReadFile(p)
 		if err != nil {

@@ -71,9 +71,10 @@ func TestMutants(t *testing.T) {
 func TestMutateCounts(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
-		"go.mod":    "module example.test\n\ngo 1.26\n",
-		"p.go":      "package p\n\nfunc least(a, b int) int {\n\tif a < b {\n\t\treturn a\n\t}\n\treturn b\n}\n\nfunc idle(a int) bool { return a == 0 }\n",
-		"p_test.go": "package p\n\nimport \"testing\"\n\nfunc TestLeast(t *testing.T) {\n\tif least(1, 2) != 1 || least(3, 2) != 2 {\n\t\tt.Error(\"not the least\")\n\t}\n}\n",
+		"go.mod":     "module example.test\n\ngo 1.26\n",
+		"p.go":       "package p\n\nfunc least(a, b int) int {\n\tif a < b {\n\t\treturn a\n\t}\n\treturn b\n}\n\nfunc idle(a int) bool { return a == 0 }\n",
+		"p_plan9.go": "package p\n\nfunc other(a int) bool { return a == 0 }\n",
+		"p_test.go":  "package p\n\nimport \"testing\"\n\nfunc TestLeast(t *testing.T) {\n\tif least(1, 2) != 1 || least(3, 2) != 2 {\n\t\tt.Error(\"not the least\")\n\t}\n}\n",
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)

@@ -235,6 +235,28 @@ func TestOpeningsThatFail(t *testing.T) {
 	}
 }
 
+// TestScratchLeavesNothing: a scratch database's folder goes with it, and closing
+// twice is no mistake.
+func TestScratchLeavesNothing(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("TMPDIR", dir)
+	s, err := duck.OpenScratch(duck.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if made, err := os.ReadDir(dir); err != nil || len(made) != 1 {
+		t.Fatalf("%v, %v: this shows nothing", made, err)
+	}
+	for range 2 {
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+			t.Errorf("%v, %v", left, err)
+		}
+	}
+}
+
 // TestScratchThatFails fails each operation of a scratch database.
 func TestScratchThatFails(t *testing.T) {
 	io := errors.New("IO Error: Input/output error")

@@ -106,3 +106,46 @@ func FuzzReadHead(f *testing.F) {
 		}
 	})
 }
+
+// TestHeadFormat: the file is two lines of 256 bytes, written in turn, and other
+// versions read what this one writes.
+func TestHeadFormat(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.head")
+	hf, _, _, err := duck.OpenHead(path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := duck.Head{Log: "main", Seq: 1234567890123, Link: strings.Repeat("a1", 32), Debt: 4567}
+	for range 11 {
+		if err := hf.Write(want); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := hf.Close(); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil || len(data) != 512 {
+		t.Fatal(len(data), err)
+	}
+	for k, begins := range []string{
+		"arche.head.v1 12 main 1234567890123 " + want.Link + " 4567 ", "arche.head.v1 11 main 1234567890123 " + want.Link + " 4567 ",
+	} {
+		slot := string(data[256*k : 256*(k+1)])
+		text, _ := strings.CutPrefix(slot, begins)
+		if sum := strings.TrimRight(text, " \n"); len(sum) != 16 || !strings.HasSuffix(slot, " \n") || strings.Count(slot, "\n") != 1 {
+			t.Errorf("slot %d: %q", k, slot)
+		}
+	}
+	if got, found, err := duck.ReadHead(path); err != nil || !found || got != want {
+		t.Errorf("%+v, %v, %v", got, found, err)
+	}
+	// The newer slot torn, the older one is believed.
+	copy(data[100:], "torn")
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got, _, err := duck.ReadHead(path); err != nil || got != want {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
