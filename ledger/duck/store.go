@@ -320,8 +320,7 @@ func (s *Store) due() bool {
 // waits and this one had its share, else until it has been idle for a lease.
 func (s *Store) schedule() {
 	if time.Since(s.since) >= s.turn() && s.gate.waited() {
-		_, _ = s.Settle(context.Background(), s.db, false)
-		_ = s.release()
+		s.handOver()
 		return
 	}
 	if s.timer == nil {
@@ -352,8 +351,7 @@ func (s *Store) idle() {
 		s.timer = time.AfterFunc(left, s.idle)
 		return
 	}
-	_, _ = s.Settle(context.Background(), s.db, false)
-	_ = s.release()
+	s.handOver()
 }
 
 // LetGo lets go of the file now, and not when its lease ends: for a caller that
@@ -364,6 +362,12 @@ func (s *Store) LetGo() {
 	if s.db == nil || s.path == "" {
 		return
 	}
+	s.handOver()
+}
+
+// handOver closes the file for others, with a checkpoint when one is due. What
+// fails is met by the next opening.
+func (s *Store) handOver() {
 	_, _ = s.Settle(context.Background(), s.db, false)
 	_ = s.release()
 }
