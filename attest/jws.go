@@ -3,7 +3,6 @@ package attest
 import (
 	"crypto/ed25519"
 	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/arche-ledger/arche/internal/canon"
 	"github.com/arche-ledger/arche/internal/fault"
+	"github.com/go-jose/go-jose/v4"
 )
 
 const (
@@ -22,9 +22,12 @@ const (
 // SignPayload makes a compact token over bytes of any form. typ goes into the
 // token's header and says what the bytes are.
 func (k *Key) SignPayload(typ string, payload []byte) string {
-	header, _ := json.Marshal(map[string]string{"alg": algorithm, "kid": k.did, "typ": typ}) // of texts; keys come out sorted
-	signed := base64.RawURLEncoding.EncodeToString(header) + "." + base64.RawURLEncoding.EncodeToString(payload)
-	return signed + "." + base64.RawURLEncoding.EncodeToString(k.Sign([]byte(signed)))
+	opts := (&jose.SignerOptions{}).WithType(jose.ContentType(typ)).WithHeader("kid", k.did)
+	// None of these fails for an Ed25519 key and headers that are texts.
+	signer, _ := jose.NewSigner(jose.SigningKey{Algorithm: jose.EdDSA, Key: k.private}, opts)
+	token, _ := signer.Sign(payload)
+	compact, _ := token.CompactSerialize()
+	return compact
 }
 
 // Sign signs bytes as they are, for forms with an encoding of their own (DSSE).

@@ -98,8 +98,8 @@ func (c *Check) problem(format string, args ...any) *Check {
 
 // body is the signed statement, empty when the payload is no object.
 func body(payload []byte) *canon.Object {
-	o, err := canon.ParseObject(payload, canon.Limits{})
-	if err != nil || hasDuplicateKeys(payload) {
+	o, err := canon.ParseObject(payload, canon.Limits{Unique: true})
+	if err != nil {
 		return &canon.Object{}
 	}
 	return o

@@ -1,6 +1,7 @@
 package canon
 
 import (
+	"errors"
 	"fmt"
 	"unicode/utf8"
 )
@@ -10,7 +11,12 @@ import (
 type Limits struct {
 	Depth     int  // levels of arrays and objects; 0 means DefaultDepth
 	NonFinite bool // accept the words NaN, Infinity and -Infinity as numbers
+	Unique    bool // refuse an object that names a key twice, with ErrRepeated
 }
+
+// ErrRepeated says that an object names a key twice: readers disagree on which
+// of the two counts.
+var ErrRepeated = errors.New("an object in the JSON names a key twice")
 
 // DefaultDepth is the nesting that Parse accepts when told nothing else.
 const DefaultDepth = 512
@@ -143,6 +149,9 @@ func (p *parser) object(depth int) (any, error) {
 		p.space()
 		if p.peek() != ':' {
 			return nil, p.fail("expected ':'")
+		}
+		if p.lim.Unique && o.Has(key) {
+			return nil, ErrRepeated
 		}
 		p.pos++
 		p.space()
