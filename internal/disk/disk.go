@@ -98,6 +98,14 @@ func (d Disk) Remove(path string) error {
 	return os.Remove(path)
 }
 
+// Clear removes a file that may be absent; where nothing is, nothing is asked.
+func (d Disk) Clear(path string) error {
+	if _, err := os.Lstat(path); errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	return d.Remove(path)
+}
+
 // RemoveAll is os.RemoveAll; it counts as one operation.
 func (d Disk) RemoveAll(path string) error {
 	if err := d.ask("remove", path); err != nil {

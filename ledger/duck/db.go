@@ -28,8 +28,8 @@ type DB struct {
 	fault     func(op string) error
 	inTx      bool
 	fatal     bool
-	named     os.FileInfo // the write-ahead log whose name is durable, as it was last
-	raw       *os.File    // the file of a store, to be read beside the database; see openRaw
+	named     bool     // the name of the write-ahead log is durable
+	raw       *os.File // the file of a store, to be read beside the database; see openRaw
 }
 
 // openDB opens the file, or an in-memory database when path is "".
@@ -297,7 +297,7 @@ func (d *DB) Checkpoint(ctx context.Context) error {
 	if err := d.seam("checkpoint"); err != nil {
 		return d.note(err)
 	}
-	d.named = nil // the next commit makes a new log
+	d.named = false // the next commit makes a new log
 	return d.Exec(ctx, "CHECKPOINT")
 }
 

@@ -1,6 +1,7 @@
 package duck
 
 import (
+	"context"
 	"database/sql"
 	"fmt"
 
@@ -22,6 +23,22 @@ func OpenFiles() (*sql.DB, error) {
 		return nil, fmt.Errorf("open a database for files: %w", err)
 	}
 	return sql.OpenDB(connector), nil
+}
+
+// WithFiles lends one connection of OpenFiles: attachments, settings and tables of
+// rejects are its own.
+func WithFiles(ctx context.Context, fn func(conn *sql.Conn) error) error {
+	db, err := OpenFiles()
+	var conn *sql.Conn
+	if err == nil {
+		defer db.Close()
+		conn, err = db.Conn(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	return fn(conn)
 }
 
 // Quote writes s as an SQL text literal.

@@ -38,7 +38,7 @@ func Install(d disk.Disk, made, path string) error {
 	if err != nil {
 		return fmt.Errorf("install: %w", errors.Join(err, discardInstall(d, path)))
 	}
-	if err := removeFile(d, LogPath(path)); err != nil {
+	if err := d.Clear(LogPath(path)); err != nil {
 		return fmt.Errorf("install: %w", errors.Join(err, discardInstall(d, path)))
 	}
 	return finishInstall(d, path)
@@ -76,7 +76,7 @@ func finishInstall(d disk.Disk, path string) error {
 // its head would be carried out.
 func discardInstall(d disk.Disk, path string) error {
 	for _, suffix := range []string{stagedSuffix, stagedHeadSuffix} {
-		if err := removeFile(d, path+suffix); err != nil {
+		if err := d.Clear(path + suffix); err != nil {
 			return fmt.Errorf("clear what was left of an installation: %w", err)
 		}
 	}
@@ -99,16 +99,4 @@ func Vacant(path string) error {
 func there(path string) bool {
 	_, err := os.Lstat(path)
 	return err == nil
-}
-
-// removeFile removes a file that may be absent; where nothing is, nothing is
-// asked of the disk.
-func removeFile(d disk.Disk, path string) error {
-	if !there(path) {
-		return nil
-	}
-	if err := d.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return err
-	}
-	return nil
 }

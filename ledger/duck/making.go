@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 
 	"github.com/arche-ledger/arche/internal/disk"
@@ -58,7 +57,7 @@ func (s *Store) fill(ctx context.Context, at string) error {
 
 func discardNew(d disk.Disk, at string) error {
 	for _, name := range []string{LogPath(at), at} {
-		if err := removeFile(d, name); err != nil {
+		if err := d.Clear(name); err != nil {
 			return fmt.Errorf("clear what was left of a new ledger file: %w", err)
 		}
 	}
@@ -69,17 +68,12 @@ func discardNew(d disk.Disk, at string) error {
 // it writes into the log, and makes the log anew after each checkpoint, but never
 // syncs the folder: a power cut could leave the commits without their name.
 func (s *Store) nameLog() error {
-	info, err := os.Stat(LogPath(s.path))
-	if err != nil {
-		s.db.named = nil // the commit ended in a checkpoint of the database's own
+	if s.db.named || !there(LogPath(s.path)) {
 		return nil
 	}
-	// A new log may have the old one's number, so Checkpoint forgets it too.
-	if was := s.db.named; was == nil || !os.SameFile(was, info) || info.Size() < was.Size() {
-		if err := s.disk().Sync(filepath.Dir(s.path)); err != nil {
-			return fmt.Errorf("the name of the write-ahead log is not durable: %w", err)
-		}
+	if err := s.disk().Sync(filepath.Dir(s.path)); err != nil {
+		return fmt.Errorf("the name of the write-ahead log is not durable: %w", err)
 	}
-	s.db.named = info
+	s.db.named = true
 	return nil
 }

@@ -81,7 +81,7 @@ func (s *Store) rewrite(ctx context.Context, prepare func(path string) error) (e
 // removeAll removes a database file with everything that lies beside it.
 func removeAll(d disk.Disk, path string) error {
 	for _, suffix := range []string{"", ".wal", ".lock", ".queue", ".head", ".head.tmp", undoSuffix, newSuffix, newSuffix + ".wal"} {
-		if err := removeFile(d, path+suffix); err != nil {
+		if err := d.Clear(path + suffix); err != nil {
 			return fmt.Errorf("remove the unfinished copy: %w", err)
 		}
 	}
@@ -123,25 +123,17 @@ func copyRows(ctx context.Context, d disk.Disk, from, to string) error {
 // statement on it and can be failed.
 func withFiles(ctx context.Context, d disk.Disk, fn func(run func(sql string) error, conn *sql.Conn) error) error {
 	defer private()()
-	db, err := OpenFiles()
-	if err != nil {
-		return err
-	}
-	defer db.Close()
-	conn, err := db.Conn(ctx) // attachments are seen by every connection; one is enough
-	if err != nil {
-		return err
-	}
-	defer conn.Close()
-	return fn(func(sql string) error {
-		if d.Fault != nil {
-			if err := d.Fault("files.exec"); err != nil {
-				return err
+	return WithFiles(ctx, func(conn *sql.Conn) error {
+		return fn(func(sql string) error {
+			if d.Fault != nil {
+				if err := d.Fault("files.exec"); err != nil {
+					return err
+				}
 			}
-		}
-		_, err := conn.ExecContext(ctx, sql)
-		return err
-	}, conn)
+			_, err := conn.ExecContext(ctx, sql)
+			return err
+		}, conn)
+	})
 }
 
 func tablesOf(ctx context.Context, conn *sql.Conn) ([]string, error) {

@@ -58,12 +58,12 @@ func (s *Store) checkpoint(ctx context.Context, db *DB) error {
 	}
 	d, path := s.disk(), s.path+undoSuffix
 	if err := u.write(d, path); err != nil {
-		return fmt.Errorf("prepare a checkpoint: %w", errors.Join(err, removeFile(d, path)))
+		return fmt.Errorf("prepare a checkpoint: %w", errors.Join(err, d.Clear(path)))
 	}
 	if err := db.Checkpoint(ctx); err != nil {
 		return err // the next opening looks at what is there
 	}
-	return removeFile(d, path)
+	return d.Clear(path)
 }
 
 // openRaw opens the database of a file, and the file itself beside it. The system
@@ -163,7 +163,7 @@ func finishUndo(d disk.Disk, path string) error {
 		err = undoTorn(d, path, data)
 	}
 	if err == nil {
-		err = removeFile(d, path+undoSuffix)
+		err = d.Clear(path + undoSuffix)
 	}
 	if err != nil {
 		return fmt.Errorf("end a checkpoint that was interrupted: %w", err)

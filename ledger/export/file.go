@@ -39,17 +39,9 @@ func ReplaceOn(d disk.Disk, path string, write func(io.Writer) error) error {
 		err = d.Replace(f.Name(), path)
 	}
 	if err != nil {
-		err = errors.Join(err, gone(d.Remove(f.Name()))) // it may have been renamed
+		err = errors.Join(err, d.Clear(f.Name())) // it may have been renamed
 	}
 	return fileFault(path, err)
-}
-
-// gone takes it for success that there was nothing to remove.
-func gone(err error) error {
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	return err
 }
 
 // folder is the folder of one export while it is written. Its files are made in a
@@ -129,7 +121,7 @@ func (f *folder) clear() error { return fileFault(f.dir, f.disk.RemoveAll(f.work
 func (f *folder) undo() error {
 	var err error
 	for _, name := range f.done {
-		err = errors.Join(err, gone(f.disk.Remove(filepath.Join(f.dir, name))))
+		err = errors.Join(err, f.disk.Clear(filepath.Join(f.dir, name)))
 	}
 	if f.work != "" {
 		err = errors.Join(err, f.disk.RemoveAll(f.work))

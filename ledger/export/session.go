@@ -19,17 +19,7 @@ type session struct {
 }
 
 func withSession(ctx context.Context, d disk.Disk, fn func(s *session) error) error {
-	db, err := duck.OpenFiles()
-	var conn *sql.Conn
-	if err == nil {
-		defer db.Close()
-		conn, err = db.Conn(ctx)
-	}
-	if err != nil {
-		return err
-	}
-	defer conn.Close()
-	return fn(&session{ctx, conn, d})
+	return duck.WithFiles(ctx, func(conn *sql.Conn) error { return fn(&session{ctx, conn, d}) })
 }
 
 func (s *session) ask(op string) error {

@@ -168,13 +168,14 @@ func stopped(err error, size int64) (at int64, named bool) {
 // try, the file stays as it was.
 func (c *cutter) try(at int64, last bool) error {
 	log := duck.LogPath(c.path)
-	if err := c.d.Remove(log); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("cut log: %w", err)
+	err := c.d.Clear(log)
+	if err == nil {
+		_, err = c.d.Copy(duck.LogPath(c.original), log)
 	}
-	if _, err := c.d.Copy(duck.LogPath(c.original), log); err != nil {
-		return fmt.Errorf("cut log: %w", err)
+	if err == nil {
+		err = c.d.Truncate(log, at)
 	}
-	if err := c.d.Truncate(log, at); err != nil {
+	if err != nil {
 		return fmt.Errorf("cut log: %w", err)
 	}
 	c.res.CutAt = at
@@ -201,7 +202,7 @@ func tryOpen(ctx context.Context, path string, settled bool) error {
 // examine verifies the copy and compares it with the ledger's remembered head.
 func examine(ctx context.Context, d disk.Disk, copyPath, path string, res *Result) error {
 	// The copy has a head of its own by now; it must be judged against the ledger's.
-	if err := d.Remove(duck.HeadPath(copyPath)); err != nil && !errors.Is(err, os.ErrNotExist) {
+	if err := d.Clear(duck.HeadPath(copyPath)); err != nil {
 		return fmt.Errorf("repair: %w", err)
 	}
 	l, err := ledger.Open(copyPath, ledger.Options{})
@@ -275,7 +276,7 @@ func install(ctx context.Context, d disk.Disk, path, copyPath string, now time.T
 		return err
 	}
 	// A log of which nothing could be replayed outlives the checkpoint.
-	if err := d.Remove(duck.LogPath(copyPath)); err != nil && !errors.Is(err, os.ErrNotExist) {
+	if err := d.Clear(duck.LogPath(copyPath)); err != nil {
 		return fmt.Errorf("repair: %w", err)
 	}
 	if err := duck.WriteHead(d, duck.HeadPath(copyPath), duck.Head{Log: "main", Seq: res.Events, Link: res.link}); err != nil {

@@ -38,7 +38,7 @@ func readCSV(ctx context.Context, name, path string, in io.ReaderAt, format stri
 		return nil, err
 	}
 	t := &Table{Name: name, Columns: columns}
-	err = withFiles(ctx, func(conn *sql.Conn) error { // the table of rejects belongs to one connection
+	err = duck.WithFiles(ctx, func(conn *sql.Conn) error { // the table of rejects belongs to one connection
 		if t.Rows, err = queryRows(ctx, conn, csvQuery(columns, delimiter), file); err != nil {
 			return csvFault(name, err)
 		}

@@ -6,23 +6,7 @@ import (
 	"errors"
 
 	"github.com/arche-ledger/arche/internal/fault"
-	"github.com/arche-ledger/arche/ledger/duck"
 )
-
-// withFiles lends a connection to an empty database that may read files.
-func withFiles(ctx context.Context, fn func(conn *sql.Conn) error) error {
-	db, err := duck.OpenFiles()
-	var conn *sql.Conn
-	if err == nil {
-		defer db.Close()
-		conn, err = db.Conn(ctx)
-	}
-	if err != nil {
-		return err
-	}
-	defer conn.Close()
-	return fn(conn)
-}
 
 // ended tells an error of a caller who went away as such, whatever it was taken for.
 func ended(ctx context.Context, err error) error {

@@ -15,7 +15,7 @@ func readParquet(ctx context.Context, name, path string) (*Table, error) {
 		return nil, err
 	}
 	t := &Table{Name: name}
-	err = withFiles(ctx, func(conn *sql.Conn) error {
+	err = duck.WithFiles(ctx, func(conn *sql.Conn) error {
 		var exact []string
 		if err := describe(ctx, conn, file, func(column, kind string) error {
 			t.Columns = append(t.Columns, column)

@@ -168,7 +168,7 @@ func eachLineOf(name string, f io.Reader, take func(text []byte) error) error {
 func (b *bringing) parquet(name string, columns []export.Column, take func(text []byte) error) error {
 	path, out := filepath.Join(b.dir, name), filepath.Join(b.work, name+".jsonl")
 	defer os.Remove(out)
-	err := withFiles(b.ctx, func(conn *sql.Conn) error {
+	err := duck.WithFiles(b.ctx, func(conn *sql.Conn) error {
 		err := describe(b.ctx, conn, path, func(column, _ string) error {
 			if !slices.ContainsFunc(columns, func(c export.Column) bool { return c.Name == column }) {
 				return fault.New(fault.Invalid, "%s: no column %s is known", name, canon.Repr(column))
