@@ -15,6 +15,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -128,43 +129,33 @@ func (l *mutantLab) try(target string, list []mutant, stdout io.Writer) error {
 		return err
 	}
 	outcomes := make([]string, len(list))
-	done := make([]chan struct{}, len(list))
-	for i := range done {
-		done[i] = make(chan struct{})
+	var mu sync.Mutex
+	told := 0
+	tell := func(i int, outcome string) {
+		mu.Lock()
+		defer mu.Unlock()
+		outcomes[i] = outcome
+		for ; told < len(list) && outcomes[told] != ""; told++ {
+			if o, at := outcomes[told], list[told].at; l.each || o == mutantSurvived || o == mutantUnreached {
+				fmt.Fprintf(stdout, "%s %s:%d:%d: %s\n", o, at.Filename, at.Line, at.Column, list[told].what)
+			}
+		}
 	}
-	work, ctx := errgroup.WithContext(context.Background())
-	work.Go(func() error {
-		for i, m := range list {
-			select {
-			case <-ctx.Done():
-				return nil
-			case <-done[i]:
-			}
-			if outcomes[i] == mutantSurvived || outcomes[i] == mutantUnreached || l.each {
-				fmt.Fprintf(stdout, "%s %s:%d:%d: %s\n", outcomes[i], m.at.Filename, m.at.Line, m.at.Column, m.what)
-			}
-		}
-		return nil
-	})
-	var jobs errgroup.Group
+	jobs, ctx := errgroup.WithContext(context.Background())
 	jobs.SetLimit(max(l.jobs, 1))
-	work.Go(func() error {
-		for i := range list {
-			jobs.Go(func() error {
-				if ctx.Err() != nil {
-					return nil
-				}
-				var err error
-				outcomes[i], err = l.test(dir, i, &list[i], that(tests, list[i].at))
-				if err == nil {
-					close(done[i])
-				}
-				return err
-			})
-		}
-		return jobs.Wait()
-	})
-	if err := work.Wait(); err != nil {
+	for i := range list {
+		jobs.Go(func() error {
+			if ctx.Err() != nil {
+				return nil
+			}
+			outcome, err := l.test(dir, i, &list[i], reaching(tests, list[i].at))
+			if err == nil {
+				tell(i, outcome)
+			}
+			return err
+		})
+	}
+	if err := jobs.Wait(); err != nil {
 		return err
 	}
 	counts := map[string]int{}
@@ -209,7 +200,7 @@ func (l *mutantLab) test(dir string, number int, m *mutant, tests []testReach) (
 		}
 		binary := filepath.Join(dir, "mutant.test")
 		if said, err := l.build(binary, pkg, "-overlay", overlay); err != nil {
-			if strings.Contains(said, "# ") || strings.Contains(said, "vet:") {
+			if strings.Contains(said, "# ") { // the compiler names the package
 				return mutantInvalid, nil
 			}
 			return "", fmt.Errorf("%s does not build: %w\n%s", pkg, err, said)

@@ -137,15 +137,15 @@ func (p *powerLab) record(dir string, units int) ([]diskOp, error) {
 	if err := os.Mkdir(at, 0o700); err != nil {
 		return nil, err
 	}
-	self, err := os.Executable()
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	child, err := newChild(ctx, p.work, 0, filepath.Join(at, powerFile))
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
 	traces := filepath.Join(dir, "trace")
-	cmd := exec.CommandContext(ctx, "strace", "-f", "-xx", "-s", "1000000000", "-e", "trace="+tracedCalls, "-o", traces, self) //nolint:gosec // this program
-	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%s 0 %s", childJob, p.work, filepath.Join(at, powerFile)))
+	cmd := exec.CommandContext(ctx, "strace", "-f", "-xx", "-s", "1000000000", "-e", "trace="+tracedCalls, "-o", traces, child.Path) //nolint:gosec // this program
+	cmd.Env = child.Env
 	cmd.Stderr = os.Stderr
 	// strace does not die of what it traces: the pipe that nobody reads ends both.
 	out, err := cmd.StdoutPipe()
@@ -202,13 +202,12 @@ func (p *powerLab) try(dir string, moment int, c cut, files map[string][]byte, a
 	if err != nil {
 		return err
 	}
-	broken := p.count.broken() > before.broken()
-	if broken {
+	if p.count.broken() > before.broken() {
 		err = p.repair(path, ack, before)
-	} else if err = goesOn(path, p.work, ack.n+2); err != nil {
+	} else if _, err = visited(path, func(l *ledger.Ledger) error { return appendUnit(context.Background(), l, p.work, ack.n+2) }); err != nil {
 		p.count.reopen++
 	}
-	if err != nil {
+	if p.count.broken() > before.broken() {
 		fmt.Fprintf(p.log, "%s: operation %d, %s: acknowledged %d, found %d: %v\n", p.work, moment, c, ack.seq, end, err)
 	}
 	return nil
@@ -219,8 +218,8 @@ func (p *powerLab) try(dir string, moment int, c cut, files map[string][]byte, a
 func (p *powerLab) kept(files map[string][]byte, moment int, ack lastAck) {
 	for n := range ack.n + 1 {
 		value, _ := histories.Registered("a", n).Value("registration_id").(string)
-		for name, data := range files {
-			if bytes.Contains(data, []byte(value)) {
+		for _, name := range slices.Sorted(maps.Keys(files)) {
+			if bytes.Contains(files[name], []byte(value)) {
 				p.count.torn++
 				fmt.Fprintf(p.log, "%s: operation %d: %s holds what was erased in unit %d\n", p.work, moment, name, n)
 			}
@@ -228,33 +227,20 @@ func (p *powerLab) kept(files map[string][]byte, moment int, ack lastAck) {
 	}
 }
 
-// goesOn appends one more unit and verifies.
-func goesOn(path, work string, n int) (err error) {
-	ctx := context.Background()
-	l, err := ledger.Open(path, ledger.Options{})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, l.Close()) }()
-	if err := appendUnit(ctx, l, work, n); err != nil {
-		return err
-	}
-	return l.Verify(ctx, &ledger.Report{})
-}
-
 // repair does what the operator of a file that does not open would. A file that
 // holds everything acknowledged after it is no broken promise: what was being
 // written when the power went is damaged, and that is said.
 func (p *powerLab) repair(path string, ack lastAck, before crashCount) error {
-	_, refused := openAndVerify(path)
+	nothing := func(*ledger.Ledger) error { return nil }
+	_, refused := visited(path, nothing)
 	if !errors.Is(refused, duck.ErrDamagedLog) {
-		return fmt.Errorf("%w", refused)
+		return refused
 	}
 	res, err := fsck.Repair(context.Background(), path, fsck.Options{AcceptLoss: true})
 	if err != nil {
 		return errors.Join(refused, err)
 	}
-	if events, err := openAndVerify(path); err != nil || events < ack.seq {
+	if events, err := visited(path, nothing); err != nil || events < ack.seq {
 		return errors.Join(refused, err, fmt.Errorf("%d events after a repair: %+v", events, res))
 	}
 	p.count = before
@@ -262,12 +248,17 @@ func (p *powerLab) repair(path string, ack lastAck, before crashCount) error {
 	return nil
 }
 
-func openAndVerify(path string) (events int64, err error) {
+// visited opens a ledger, does something with it, verifies it, and says how many
+// events it has.
+func visited(path string, do func(l *ledger.Ledger) error) (events int64, err error) {
 	l, err := ledger.Open(path, ledger.Options{})
 	if err != nil {
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, l.Close()) }()
+	if err := do(l); err != nil {
+		return 0, err
+	}
 	var report ledger.Report
 	err = l.Verify(context.Background(), &report)
 	return report.Events, err

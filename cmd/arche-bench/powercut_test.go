@@ -115,7 +115,7 @@ func TestPowerDisk(t *testing.T) {
 // is ever mixed.
 func TestTornWrite(t *testing.T) {
 	f := &diskFile{durable: bytes.Repeat([]byte("o"), 4*sector)}
-	f.pending = []diskOp{{kind: "write", at: 100, data: bytes.Repeat([]byte("n"), 3*sector)}}
+	f.pending = []numbered{{diskOp: diskOp{kind: "write", at: 100, data: bytes.Repeat([]byte("n"), 3*sector)}}}
 	random := rand.New(rand.NewPCG(1, 1))
 	seen := map[string]int{}
 	for range 200 {

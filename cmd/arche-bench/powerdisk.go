@@ -11,9 +11,9 @@ const sector = 512
 
 // diskFile is the content of a file: what was synced, and what was not.
 type diskFile struct {
-	length  int64  // as the process sees it
-	durable []byte // what a power cut leaves for sure
-	pending []diskOp
+	length  int64      // as the process sees it
+	durable []byte     // what a power cut leaves for sure
+	pending []numbered // writes and truncations
 }
 
 // powerDisk is a folder of which only what was synced is sure to outlive a power
@@ -40,8 +40,7 @@ func (d *powerDisk) do(op diskOp) {
 	case "create", "rename", "remove":
 		d.pending = append(d.pending, numbered{op, d.done})
 	case "write", "truncate":
-		op.begun = d.done // from here on: the operation's own number
-		op.file.pending = append(op.file.pending, op)
+		op.file.pending = append(op.file.pending, numbered{op, d.done})
 	case "sync":
 		op.file.sync(op.begun)
 	case "sync folder":
@@ -70,8 +69,8 @@ func apply(names map[string]*diskFile, op diskOp) {
 // sync makes everything durable that was written before operation number begun.
 func (f *diskFile) sync(begun int) {
 	n := 0
-	for n < len(f.pending) && f.pending[n].begun < begun {
-		f.durable = put(f.durable, f.pending[n], nil)
+	for n < len(f.pending) && f.pending[n].number < begun {
+		f.durable = put(f.durable, f.pending[n].diskOp, nil)
 		n++
 	}
 	f.pending = f.pending[n:]
@@ -139,9 +138,9 @@ func (f *diskFile) image(c cut, random *rand.Rand) []byte {
 	for _, op := range f.pending {
 		switch {
 		case whole || random.IntN(3) == 0:
-			data = put(data, op, nil)
+			data = put(data, op.diskOp, nil)
 		case op.kind == "write" && random.IntN(2) == 0:
-			data = put(data, op, func() bool { return random.IntN(2) == 0 })
+			data = put(data, op.diskOp, func() bool { return random.IntN(2) == 0 })
 		}
 	}
 	return data

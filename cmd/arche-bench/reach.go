@@ -2,8 +2,8 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"go/token"
 	"os"
@@ -48,16 +48,16 @@ func within(b *cover.ProfileBlock, at token.Position) bool {
 	return after && before
 }
 
-// that lists the tests that run a place, quick ones first; every test when
+// reaching lists the tests that run a place, quick ones first; every test when
 // nothing is known of the place.
-func that(tests []testReach, at token.Position) []testReach {
+func reaching(tests []testReach, at token.Position) []testReach {
 	var out []testReach
 	for i := range tests {
 		if run, known := tests[i].reaches(at); run || !known {
 			out = append(out, tests[i])
 		}
 	}
-	slices.SortStableFunc(out, func(a, b testReach) int { return int(a.took - b.took) })
+	slices.SortStableFunc(out, func(a, b testReach) int { return cmp.Compare(a.took, b.took) })
 	return out
 }
 
@@ -110,12 +110,7 @@ func (l *mutantLab) reachTest(profile, binary, pkg, name string) (testReach, err
 // names lists what a test binary would run: tests, examples and the seeds of
 // fuzz targets.
 func (l *mutantLab) names(binary, pkg string) ([]string, error) {
-	run := l.run
-	if run == "" {
-		run = "."
-	}
-	args := []string{"-test.list", run}
-	cmd := exec.Command(binary, args...) //nolint:gosec // built here
+	cmd := exec.Command(binary, "-test.list", cmp.Or(l.run, ".")) //nolint:gosec // built here
 	cmd.Dir = filepath.Join(l.root, filepath.FromSlash(pkg))
 	text, err := cmd.Output()
 	if err != nil {
@@ -143,9 +138,6 @@ func (l *mutantLab) build(binary, pkg string, flags ...string) (said string, err
 	return string(text), err
 }
 
-// errTestsHang is a run that had to be ended.
-var errTestsHang = errors.New("the tests did not end")
-
 // runTests runs some tests of a binary in the folder of their package.
 func (l *mutantLab) runTests(binary, pkg string, names []string, flags ...string) (said string, err error) {
 	args := append([]string{"-test.run", "^(" + strings.Join(names, "|") + ")$", "-test.failfast", "-test.timeout", l.timeout.String()}, flags...)
@@ -162,8 +154,5 @@ func (l *mutantLab) runTests(binary, pkg string, names []string, flags ...string
 	var text bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &text, &text
 	err = cmd.Run()
-	if ctx.Err() != nil {
-		err = errTestsHang
-	}
 	return text.String(), err
 }
