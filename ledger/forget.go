@@ -291,7 +291,7 @@ func (f *forgetting) pieces() error {
 
 // allDecisions compares the number of decisions in the log with those folded.
 func (f *forgetting) allDecisions() error {
-	return f.r.db.Query(f.r.ctx, `SELECT count(*) FROM events WHERE kind = 'decision.recorded' AND v = 1`, nil, func(v []driver.Value) error {
+	return f.r.db.Query(f.r.ctx, `SELECT count(*) FROM events WHERE kind = 'decision.recorded' AND v = ?`, []any{eventVersion}, func(v []driver.Value) error {
 		if n, _ := v[0].(int64); n != int64(len(f.r.s.decs)) {
 			return altered("the log has %d decisions and %d were recorded", n, len(f.r.s.decs))
 		}
